@@ -1,0 +1,2 @@
+//! Benchmarks of ropeline against its peers.
+fn main() {}

@@ -1,0 +1,8 @@
+//! Everything that we answer ourselves, and the one place that decides whether a request may go on.
+//!
+//! Transport-neutral: request parts in, a [`Verdict`] or an [`Answer`] out. The doors (`proxy`, `crowd`) are
+//! thin adapters; nothing here knows pingora or hyper.
+
+mod types;
+
+pub use types::{Answer, Door, Permit, Request, Verdict};

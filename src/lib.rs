@@ -1,0 +1,32 @@
+//! ropeline: a virtual waiting room in front of an existing ticket shop.
+//!
+//! The parts, from the inside out. Arrows point one way; `tests/layout.rs` holds them.
+//!
+//! | part | owns |
+//! | --- | --- |
+//! | [`room`] | the rules of a line, pure: no I/O, no clock, no chance |
+//! | [`token`] | tickets, passes and the keys that sign them |
+//! | [`route`] | one reading of a request: host, path, and what they lead to |
+//! | [`queue`] | the line made durable and shared: `QueueStore`, its two drivers, the batches of an instance |
+//! | [`cache`], [`limit`], [`page`] | responses in memory; bounds on clients; the waiting page |
+//! | [`answer`] | everything we answer ourselves, free of any HTTP library |
+//! | [`proxy`], [`crowd`] | the two doors: pingora for the shop's addresses, hyper for those who wait |
+//! | [`admin`] | the operator's API |
+//! | [`config`] | the TOML document as everybody's settings |
+//! | [`server`] | wires the parts |
+//! | [`demo`] | a shop, a room and a crowd to look at |
+
+pub mod admin;
+pub mod answer;
+pub mod cache;
+pub mod config;
+pub mod crowd;
+pub mod demo;
+pub mod limit;
+pub mod page;
+pub mod proxy;
+pub mod queue;
+pub mod room;
+pub mod route;
+pub mod server;
+pub mod token;

@@ -1,0 +1,2 @@
+//! The `ropeline` binary.
+fn main() {}

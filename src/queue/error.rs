@@ -1,0 +1,27 @@
+//! What can go wrong with a store, by what the caller should do about it.
+
+/// Why a verb was not done, or may not have been.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// No connection, or it broke: the command may or may not have run.
+    #[error("the store cannot be reached: {0}")]
+    Unreachable(String),
+    /// No answer within `store.timeout`: the command may still run.
+    #[error("the store did not answer in time")]
+    TimedOut,
+    /// The room does not exist there. An operator creates it (`ropeline ctl create`); nobody else does.
+    #[error("the store holds no such room; if its data is truly gone, an operator may create it anew")]
+    NoRoom,
+    /// The store is older than what this instance has seen: acknowledged writes were lost.
+    #[error("the store has lost acknowledged writes")]
+    RolledBack,
+    /// The store may forget, or cannot give the durability that was asked for.
+    #[error("the store is not safe to use: {0}")]
+    Unsafe(String),
+    /// The store refused for a reason of its own (out of memory, disk full, read only, loading).
+    #[error("the store refused: {0}")]
+    Refused(String),
+    /// What came back makes no sense; never expected.
+    #[error("the store answered something unexpected: {0}")]
+    Garbled(String),
+}

@@ -1,0 +1,35 @@
+//! How to reach the store, and what it must promise.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the line lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// `file:DIR`: the embedded store.
+    File(PathBuf),
+    /// `redis://[user:password@]host:port[/db]`. Kept as text because it holds a password: never print it.
+    Redis(String),
+}
+
+/// What an acknowledged place has survived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The store's memory; its disk within about a second.
+    Memory,
+    /// The store's disk.
+    Disk,
+}
+
+/// The `[store]` table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the line lives.
+    pub place: Place,
+    /// Longest wait for one answer.
+    pub timeout: Duration,
+    /// What an acknowledged place has survived.
+    pub durability: Durability,
+    /// Run on a store without persistence, loudly.
+    pub accept_loss: bool,
+}

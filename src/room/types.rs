@@ -1,0 +1,215 @@
+//! The words of the line as types, so that two whole numbers of different meaning cannot be swapped.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A place's number in joining order, from 1. It never changes and is never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(transparent)]
+pub struct Number(pub u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A moment on the store's clock: microseconds since 1970. Below 2^53 until the year 2255, so exact in Lua.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(transparent)]
+pub struct Micros(pub u64);
+
+impl Micros {
+    /// This moment moved later by `by`.
+    #[must_use]
+    pub fn plus(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(micros(by)))
+    }
+
+    /// This moment moved earlier by `by`; not before 1970.
+    #[must_use]
+    pub fn minus(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(micros(by)))
+    }
+
+    /// How long after `earlier` this is; zero if it is not after it.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    #[must_use]
+    pub fn seconds(self) -> u64 {
+        self.0 / 1_000_000
+    }
+}
+
+/// A duration in whole microseconds, saturating.
+pub(crate) fn micros(d: Duration) -> u64 {
+    u64::try_from(d.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A room's name: `[a-z0-9-]{1,64}`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RoomId(String);
+
+impl RoomId {
+    /// The name, if it is of the form that cookies, keys and addresses can carry unescaped.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        (matches!(name.len(), 1..=64) && name.bytes().all(good)).then(|| Self(name.to_owned()))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RoomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The life of a room for its visitors: random, chosen when the room is created or flushed. A ticket of
+/// another lineage must join anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(transparent)]
+pub struct Lineage(pub u64);
+
+impl fmt::Display for Lineage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A keyed hash of what identifies an account across devices; the store never sees the account itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct IdentityHash(pub [u8; 16]);
+
+/// What an admission is: the number and the slot that it took. Everything else of a pass is derived from
+/// these, so that claiming twice gives the same pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admission {
+    /// Whose turn it was.
+    pub number: Number,
+    /// The moment from which the pass is good; the edge holds the request until then.
+    pub slot: Micros,
+}
+
+/// What the line says of a number that checked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    /// In line; not called yet, or called and not yet granted.
+    Waiting,
+    /// Picked up, now or at an earlier call.
+    Admitted(Admission),
+    /// Was away for longer than `return_within` after the turn came, or the pass has ended: must join anew.
+    Lapsed,
+    /// Gave the place up.
+    Left,
+    /// No such number was ever handed out in this life of the room.
+    Unknown,
+}
+
+/// What became of one entry of a batch of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JoinOutcome {
+    /// A place: `new` when this call made it, and where it stands right after.
+    Placed {
+        /// The place's number.
+        number: Number,
+        /// Whether this call made the place (false: the identity already had it).
+        new: bool,
+        /// Where it stands right after the call.
+        standing: Standing,
+    },
+    /// The line is as long as it may get.
+    Full,
+}
+
+/// The answer to a batch of joins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    /// One outcome per entry, in order.
+    pub outcomes: Vec<JoinOutcome>,
+    /// The room after the call.
+    pub snapshot: Snapshot,
+}
+
+/// Whether the room releases anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Releasing at its rate.
+    #[default]
+    Open,
+    /// Stopped by an operator; joins go on.
+    Paused,
+}
+
+/// What an instance knows of a room, read along with every call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The life of the room for its visitors.
+    pub lineage: Lineage,
+    /// The life of the room on one store server.
+    pub epoch: u64,
+    /// Grows with every change; a store that shows less than a caller has seen has lost writes.
+    pub version: u64,
+    /// When the store made this, on its own clock.
+    pub now: Micros,
+    /// Releasing or not.
+    pub phase: Phase,
+    /// The operator's reason for the pause, as told to visitors.
+    pub reason: Option<String>,
+    /// The last number handed out.
+    pub last: Number,
+    /// C: holders of numbers up to here are asked to check in.
+    pub called: Number,
+    /// D: everyone up to here has had a whole step to check in.
+    pub due: Number,
+    /// F: everything up to here is settled.
+    pub frontier: Number,
+    /// Numbers up to here that are not checked in have lapsed.
+    pub lapsed: Number,
+    /// How far C may move in one step from here on, so that an instance can tell whose poll must come soon.
+    pub reach: u64,
+    /// Admissions since the room was created or flushed.
+    pub admitted: u64,
+    /// Numbers that are granted and not picked up, smallest first, at most [`Snapshot::GRANTS_MAX`].
+    pub grants: Vec<Number>,
+    /// The rules in force: the file's, with the operator's changes on top.
+    pub rules: Rules,
+    /// The operator's changes.
+    pub overrides: Overrides,
+    /// What the rules of the file were when they were last written, as a fingerprint.
+    pub rules_written: u64,
+}
+
+use super::{Overrides, Rules};
+
+impl Snapshot {
+    /// Most grants that a snapshot lists.
+    pub const GRANTS_MAX: usize = 200;
+
+    /// Places that are not settled yet: how many are waiting, those who went away included.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.last.0.saturating_sub(self.frontier.0)
+    }
+
+    /// The position of a number: 1 for the next to go in. Never grows, since the frontier only grows.
+    #[must_use]
+    pub fn position(&self, number: Number) -> u64 {
+        number.0.saturating_sub(self.frontier.0).max(1)
+    }
+}
