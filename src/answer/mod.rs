@@ -5,4 +5,7 @@
 
 mod types;
 
-pub use types::{Answer, Door, Permit, Request, Verdict};
+mod problem;
+
+pub use problem::{Problem, problem};
+pub use types::{Answer, Door, Gate, Permit, Request, Verdict};

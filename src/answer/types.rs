@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
@@ -100,4 +101,14 @@ impl Permit {
     pub fn cookies(&self) -> &[HeaderValue] {
         &self.cookies
     }
+}
+
+/// Where every request is decided; what the doors call.
+#[async_trait]
+pub trait Gate: Send + Sync + 'static {
+    /// The edge: the reserved prefix, unserved hosts, gated and open paths, everything.
+    async fn decide(&self, request: &Request<'_>) -> Verdict;
+
+    /// The crowd door: the prefix endpoints alone; whatever else is asked gets 404.
+    async fn wait(&self, request: &Request<'_>) -> Answer;
 }

@@ -1,0 +1,44 @@
+//! Errors as problem documents (RFC 9457). The one place where a refusal becomes an answer.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::Answer;
+
+/// A kind of refusal: its slug, which becomes `urn:ropeline:problem:<slug>`, and its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Problem {
+    /// The last part of the type.
+    pub slug: &'static str,
+    /// The status.
+    pub status: StatusCode,
+    /// A short title, the same for every occurrence.
+    pub title: &'static str,
+}
+
+impl Problem {
+    /// A kind of refusal.
+    #[must_use]
+    pub const fn new(slug: &'static str, status: StatusCode, title: &'static str) -> Self {
+        Self { slug, status, title }
+    }
+}
+
+/// The answer for a refusal. `detail` is for the visitor and never holds what they sent; `retry_after` is in
+/// seconds and jittered by the caller.
+#[must_use]
+pub fn problem(kind: Problem, detail: &str, retry_after: Option<u64>) -> Answer {
+    let body = serde_json::json!({
+        "type": format!("urn:ropeline:problem:{}", kind.slug),
+        "title": kind.title,
+        "status": kind.status.as_u16(),
+        "detail": detail,
+    });
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(seconds) = retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    Answer { status: kind.status, headers, body: Bytes::from(body.to_string()) }
+}
