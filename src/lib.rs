@@ -23,6 +23,7 @@ pub mod config;
 pub mod crowd;
 pub mod demo;
 pub mod limit;
+pub mod metrics;
 pub mod page;
 pub mod proxy;
 pub mod queue;

@@ -1,0 +1,1 @@
+//! (see the table in lib.rs)
