@@ -3,12 +3,27 @@
 //! One room is used three times: the embedded store makes it durable, the Redis scripts are compared with
 //! it, and the simulator drives it through histories that no test bench could wait for. So whatever it does
 //! must be doable with whole numbers below 2^53, the only ones that Lua keeps exact.
+//!
+//! The life of a place: [`Room::join`] hands out a number. Once the called horizon has reached it, its holder
+//! checks in by asking ([`Room::advance`]). A tick grants the smallest checked-in numbers; a grant is the
+//! right to the next slot, and the slot is taken at pick-up, when the holder asks again. So arrivals keep the
+//! rate and not only grants, and whoever went away costs no slot.
 
 mod change;
+mod clock;
+mod core;
+mod line;
+mod marks;
 mod rules;
+mod step;
+#[cfg(test)]
+mod tests;
+mod turn;
 mod types;
 
 pub use change::{Control, Overrides, Patch};
+pub use clock::SlotClock;
+pub use core::{Changes, Core, Room, Saved};
 pub use rules::{BadRate, BadRules, Rate, Rules};
 pub use types::{
     Admission, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, Phase, RoomId, Snapshot, Standing,

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Overrides, Rules};
+
 /// A place's number in joining order, from 1. It never changes and is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(transparent)]
@@ -185,22 +187,17 @@ pub struct Snapshot {
     pub reach: u64,
     /// Admissions since the room was created or flushed.
     pub admitted: u64,
-    /// Numbers that are granted and not picked up, smallest first, at most [`Snapshot::GRANTS_MAX`].
-    pub grants: Vec<Number>,
+    /// Numbers that hold a grant and have not picked it up.
+    pub granted: u64,
     /// The rules in force: the file's, with the operator's changes on top.
     pub rules: Rules,
     /// The operator's changes.
     pub overrides: Overrides,
-    /// What the rules of the file were when they were last written, as a fingerprint.
-    pub rules_written: u64,
+    /// The rules as the file had them when an instance last wrote them.
+    pub rules_written: Rules,
 }
 
-use super::{Overrides, Rules};
-
 impl Snapshot {
-    /// Most grants that a snapshot lists.
-    pub const GRANTS_MAX: usize = 200;
-
     /// Places that are not settled yet: how many are waiting, those who went away included.
     #[must_use]
     pub fn waiting(&self) -> u64 {

@@ -1,0 +1,262 @@
+//! A room's state: the few numbers that describe it, the sets around its head, and what must be written
+//! down for it to survive.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::Spacing;
+use super::marks::Marks;
+use super::{Control, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock, Snapshot};
+
+/// The numbers that describe a room. A copy of this and the durable sets is a copy of the room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Core {
+    pub(super) lineage: Lineage,
+    pub(super) epoch: u64,
+    pub(super) version: u64,
+    /// The rules of the file, and the operator's on top; `rules` follows from both.
+    pub(super) file: Rules,
+    pub(super) overrides: Overrides,
+    pub(super) rules: Rules,
+    pub(super) phase: Phase,
+    pub(super) reason: Option<String>,
+    /// The last number handed out.
+    pub(super) last: Number,
+    /// C, D, F of the design, and the number up to which missed turns have lapsed.
+    pub(super) called: Number,
+    pub(super) due: Number,
+    pub(super) frontier: Number,
+    pub(super) lapsed: Number,
+    /// The rate's clock, and the latest slot that was taken from it.
+    pub(super) clock: SlotClock,
+    pub(super) latest_slot: Micros,
+    /// When C and D last moved.
+    pub(super) stepped: Micros,
+    /// When the room was last touched: a gap is an outage, a step back is a clock that was set.
+    pub(super) touched: Micros,
+    /// Nothing is granted before this: called visitors get a step to check in again.
+    pub(super) settled_at: Micros,
+    /// Where the ramp after an outage begins; 0 without one.
+    pub(super) ramp_from: Micros,
+    /// How many of those called check in, and of those granted pick up, per mille.
+    pub(super) show: u64,
+    pub(super) pick: u64,
+    /// Time spent releasing, in microseconds: `return_within` runs on it.
+    pub(super) released: u64,
+    /// Admissions since creation or flush.
+    pub(super) admitted: u64,
+    /// (released, frontier) from time to time, so that missed turns can lapse.
+    pub(super) lapses: VecDeque<(u64, Number)>,
+}
+
+/// What has changed since the last [`Room::take_changes`], for a store that keeps the room on disk. The
+/// checked in and the granted are not in it: after a restart they check in again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Everything before these changes is void: a flush.
+    pub cleared: bool,
+    /// Whether anything but the passing of time changed.
+    pub material: bool,
+    /// Admissions made: number and slot.
+    pub admitted: Vec<(Number, Micros)>,
+    /// Admissions whose memory is no longer needed.
+    pub forgotten: Vec<Number>,
+    /// Places given up.
+    pub left: Vec<Number>,
+    /// Left marks whose memory is no longer needed: all up to this number.
+    pub left_forgotten: Option<Number>,
+    /// Identities and their numbers.
+    pub identities: Vec<(IdentityHash, Number)>,
+}
+
+/// A room as it was written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The numbers.
+    pub core: Core,
+    /// Admissions: number and slot.
+    pub admissions: Vec<(Number, Micros)>,
+    /// Places given up.
+    pub left: Vec<Number>,
+    /// Identities and their numbers.
+    pub identities: Vec<(IdentityHash, Number)>,
+}
+
+/// A room. Every verb is one atomic step at the time that the caller names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    pub(super) core: Core,
+    /// Checked in and not granted: number and last sign of life. Seconds of rate, however long the line.
+    pub(super) ready: Marks,
+    /// Granted and not picked up: number and time of the grant.
+    pub(super) grants: Marks,
+    /// Picked up: number and slot.
+    pub(super) admissions: Marks,
+    pub(super) left: BTreeSet<Number>,
+    pub(super) identities: HashMap<IdentityHash, Number>,
+    pub(super) changes: Changes,
+}
+
+impl Room {
+    /// A new room with nobody in it.
+    #[must_use]
+    pub fn new(rules: Rules, lineage: Lineage, now: Micros) -> Self {
+        let core = Core {
+            lineage,
+            epoch: 1,
+            version: 1,
+            file: rules.clone(),
+            overrides: Overrides::default(),
+            rules,
+            phase: Phase::Open,
+            reason: None,
+            last: Number(0),
+            called: Number(0),
+            due: Number(0),
+            frontier: Number(0),
+            lapsed: Number(0),
+            clock: SlotClock::default(),
+            latest_slot: Micros(0),
+            stepped: now,
+            touched: now,
+            settled_at: Micros(0),
+            ramp_from: Micros(0),
+            show: 500,
+            pick: 700,
+            released: 0,
+            admitted: 0,
+            lapses: VecDeque::new(),
+        };
+        let saved = Saved { core, admissions: vec![], left: vec![], identities: vec![] };
+        let mut room = Self::restored(saved);
+        room.changes.material = true;
+        room
+    }
+
+    /// The room as it was written down.
+    #[must_use]
+    pub fn restored(saved: Saved) -> Self {
+        let mut admissions = Marks::default();
+        for (number, slot) in saved.admissions {
+            admissions.set(number, slot);
+        }
+        Self {
+            core: saved.core,
+            ready: Marks::default(),
+            grants: Marks::default(),
+            admissions,
+            left: saved.left.into_iter().collect(),
+            identities: saved.identities.into_iter().collect(),
+            changes: Changes::default(),
+        }
+    }
+
+    /// The numbers of the room, to be written down with [`Room::take_changes`].
+    #[must_use]
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// What changed since the last call.
+    pub fn take_changes(&mut self) -> Changes {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// A new life on a store server that started or took over: numbers and admissions go on from where the
+    /// old life can at most have been, and whoever is called gets a step to check in again.
+    pub fn take_over(&mut self, now: Micros, last_at_least: Number, admitted_at_least: u64) {
+        let core = &mut self.core;
+        core.epoch += 1;
+        core.last = core.last.max(last_at_least);
+        core.admitted = core.admitted.max(admitted_at_least);
+        self.ready.clear();
+        self.grants.clear();
+        self.settle_from(now);
+        self.core.touched = now;
+        self.touch();
+    }
+
+    /// An operator's change.
+    pub fn control(&mut self, now: Micros, change: &Control) {
+        let now = self.enter(now);
+        match change {
+            Control::Pause { reason } => {
+                self.core.phase = Phase::Paused;
+                self.core.reason.clone_from(reason);
+                self.return_grants();
+            }
+            Control::Resume => {
+                self.core.phase = Phase::Open;
+                self.core.reason = None;
+            }
+            Control::Set(patch) => {
+                self.core.overrides = self.core.overrides.patched(patch);
+                self.rules_changed(now);
+            }
+            Control::Rules(rules) => {
+                self.core.file = rules.clone();
+                self.rules_changed(now);
+            }
+            Control::Flush(lineage) => self.flush(*lineage),
+        }
+        self.touch();
+    }
+
+    /// What instances see.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let core = &self.core;
+        Snapshot {
+            lineage: core.lineage,
+            epoch: core.epoch,
+            version: core.version,
+            now: core.touched,
+            phase: core.phase,
+            reason: core.reason.clone(),
+            last: core.last,
+            called: core.called,
+            due: core.due,
+            frontier: core.frontier,
+            lapsed: core.lapsed,
+            reach: core.reach(),
+            admitted: core.admitted,
+            granted: self.grants.len(),
+            rules: core.rules.clone(),
+            overrides: core.overrides.clone(),
+            rules_written: core.file.clone(),
+        }
+    }
+
+    pub(super) fn touch(&mut self) {
+        self.core.version += 1;
+        self.changes.material = true;
+    }
+
+    fn return_grants(&mut self) {
+        for (number, granted) in std::mem::take(&mut self.grants).iter() {
+            self.ready.set(number, granted);
+        }
+    }
+
+    fn rules_changed(&mut self, now: Micros) {
+        let core = &mut self.core;
+        core.rules = core.overrides.over(&core.file);
+        let spacing = Spacing::at(now, &core.rules, Micros(0));
+        core.clock.cut_to(now.max(core.latest_slot), spacing);
+    }
+
+    fn flush(&mut self, lineage: Lineage) {
+        let core = &mut self.core;
+        core.lineage = lineage;
+        (core.called, core.due, core.frontier, core.lapsed) = (core.last, core.last, core.last, core.last);
+        core.admitted = 0;
+        core.lapses.clear();
+        self.ready.clear();
+        self.grants.clear();
+        self.admissions.clear();
+        self.left.clear();
+        self.identities.clear();
+        self.changes = Changes { cleared: true, ..Changes::default() };
+    }
+}

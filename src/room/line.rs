@@ -1,0 +1,79 @@
+//! Taking a place and giving it up.
+
+use super::{IdentityHash, JoinOutcome, Micros, Number, Room, Standing};
+
+impl Room {
+    /// Hands out numbers in the order of the entries. Joiners are present: while the line is short, joining
+    /// is checking in, and in an idle room the same call admits.
+    pub fn join(&mut self, now: Micros, entries: &[Option<IdentityHash>]) -> Vec<JoinOutcome> {
+        let now = self.enter(now);
+        self.sweep(now);
+        let placed: Vec<_> = entries.iter().map(|identity| self.place(now, *identity)).collect();
+        let present: Vec<_> = placed.iter().flatten().map(|(number, _)| *number).collect();
+        self.step(now);
+        self.go_in(now, &present);
+        self.settle(now);
+        self.touch();
+        placed
+            .into_iter()
+            .map(|placed| match placed {
+                Some((number, new)) => {
+                    JoinOutcome::Placed { number, new, standing: self.standing(now, number) }
+                }
+                None => JoinOutcome::Full,
+            })
+            .collect()
+    }
+
+    /// Gives places up. A place that was never handed out, or was picked up already, is left alone.
+    pub fn leave(&mut self, now: Micros, numbers: &[Number]) {
+        let now = self.enter(now);
+        for number in numbers {
+            let placed = number.0 >= 1 && *number <= self.core.last && *number > self.core.lapsed;
+            if !placed || self.admissions.has(*number) || !self.left.insert(*number) {
+                continue;
+            }
+            self.ready.remove(*number);
+            self.grants.remove(*number);
+            self.changes.left.push(*number);
+        }
+        self.settle(now);
+        self.touch();
+    }
+
+    /// The number of an identity, or a new one: `(number, new)`.
+    fn place(&mut self, now: Micros, identity: Option<IdentityHash>) -> Option<(Number, bool)> {
+        if let Some(number) = identity.and_then(|id| self.identities.get(&id).copied()) {
+            if matches!(self.standing(now, number), Standing::Waiting | Standing::Admitted(_)) {
+                self.check_in(now, number);
+                return Some((number, false));
+            }
+        }
+        if self.core.last.0 - self.core.frontier.0 >= self.core.rules.max_waiting {
+            return None;
+        }
+        self.core.last.0 += 1;
+        let number = self.core.last;
+        if let Some(identity) = identity {
+            self.identities.insert(identity, number);
+            self.changes.identities.push((identity, number));
+        }
+        self.call_at_once(now, number);
+        Some((number, true))
+    }
+
+    /// While everybody before is called and few are checked in, a new number is called, and due, at once:
+    /// its holder is here, and so was everybody before it when they joined.
+    fn call_at_once(&mut self, now: Micros, number: Number) {
+        let core = &mut self.core;
+        let before = Number(number.0 - 1);
+        if core.called != before || self.ready.len() >= core.inventory() {
+            return;
+        }
+        core.called = number;
+        if core.due == before {
+            core.due = number;
+        }
+        self.ready.set(number, now);
+    }
+}

@@ -1,0 +1,70 @@
+//! Numbers with a time each, found both by number and by time: the checked in, the granted, the admitted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use super::{Micros, Number};
+
+/// A map from number to time, ordered both ways.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    by_number: BTreeMap<Number, Micros>,
+    by_time: BTreeSet<(Micros, Number)>,
+}
+
+impl Marks {
+    pub(super) fn set(&mut self, number: Number, time: Micros) {
+        if let Some(old) = self.by_number.insert(number, time) {
+            self.by_time.remove(&(old, number));
+        }
+        self.by_time.insert((time, number));
+    }
+
+    pub(super) fn remove(&mut self, number: Number) -> Option<Micros> {
+        let time = self.by_number.remove(&number)?;
+        self.by_time.remove(&(time, number));
+        Some(time)
+    }
+
+    pub(super) fn get(&self, number: Number) -> Option<Micros> {
+        self.by_number.get(&number).copied()
+    }
+
+    pub(super) fn has(&self, number: Number) -> bool {
+        self.by_number.contains_key(&number)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.by_number.len() as u64
+    }
+
+    /// The smallest number, if it is at most `up_to`.
+    pub(super) fn smallest(&self, up_to: Number) -> Option<Number> {
+        self.by_number.first_key_value().map(|(n, _)| *n).filter(|n| *n <= up_to)
+    }
+
+    pub(super) fn count(&self, range: RangeInclusive<Number>) -> u64 {
+        if range.is_empty() { 0 } else { self.by_number.range(range).count() as u64 }
+    }
+
+    /// Takes out those whose time is before `time`, oldest first, at most `limit`.
+    pub(super) fn take_before(&mut self, time: Micros, limit: usize) -> Vec<Number> {
+        let old: Vec<_> = self.by_time.range(..(time, Number(0))).take(limit).copied().collect();
+        old.into_iter()
+            .map(|(time, number)| {
+                self.by_time.remove(&(time, number));
+                self.by_number.remove(&number);
+                number
+            })
+            .collect()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.by_number.clear();
+        self.by_time.clear();
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Number, Micros)> + '_ {
+        self.by_number.iter().map(|(n, t)| (*n, *t))
+    }
+}

@@ -1,0 +1,170 @@
+//! The passing of time: clock steps, outages, the horizon that calls people, and the frontier.
+
+use std::time::Duration;
+
+use super::core::Core;
+use super::types::micros;
+use super::{Micros, Number, Phase, Room};
+
+/// Instances tick every quarter of a second; a longer silence than this means that nobody could ask.
+const OUTAGE: Duration = Duration::from_millis(1500);
+
+/// The most that one call forgets, so that no call is long.
+const SWEEP_MAX: usize = 100;
+
+/// `return_within` is kept to a thirty-second part.
+const LAPSE_MARKS: u64 = 32;
+
+impl Core {
+    /// Whether anybody may be granted at `now`.
+    pub(super) fn releasing(&self, now: Micros) -> bool {
+        self.phase == Phase::Open && now >= self.settled_at && self.left_in_total() > 0
+    }
+
+    /// Admissions that `max_total` still allows.
+    pub(super) fn left_in_total(&self) -> u64 {
+        self.rules.max_total.map_or(u64::MAX, |max| max.saturating_sub(self.admitted))
+    }
+
+    /// Slots in one step.
+    fn per_step(&self) -> u64 {
+        self.rules.rate.slots_in(self.rules.step())
+    }
+
+    /// How many may be checked in by joining alone, before people have to wait for being called.
+    pub(super) fn inventory(&self) -> u64 {
+        (3 * self.per_step()).max(self.rules.rate.slots_in(self.rules.hold)).max(self.rules.burst)
+    }
+
+    /// The furthest that C moves in one step: somewhat more than a step's slots, all the further the fewer
+    /// of those called check in. Calling too many is harmless, for order comes from the number.
+    pub(super) fn reach(&self) -> u64 {
+        self.wanted(0) * 1000 / self.show
+    }
+
+    fn wanted(&self, ready: u64) -> u64 {
+        let step = self.per_step();
+        (step * 14 / 10 + 1).saturating_sub(ready.saturating_sub(step))
+    }
+}
+
+impl Room {
+    /// Every verb begins here: takes note of the time, and returns it.
+    pub(super) fn enter(&mut self, now: Micros) -> Micros {
+        let core = &mut self.core;
+        if now < core.touched {
+            self.clock_went_back(core_gap(self.core.touched, now));
+        } else if now.since(core.touched) > OUTAGE {
+            self.ready.clear();
+            self.grants.clear();
+            self.settle_from(now);
+        } else if core.releasing(now) {
+            core.released += now.0 - core.touched.0;
+        }
+        self.core.touched = now;
+        now
+    }
+
+    /// The store's clock was set back: everything that lies on it moves along. Check-ins are asked for anew,
+    /// because their times no longer tell who is there.
+    fn clock_went_back(&mut self, by: u64) {
+        let core = &mut self.core;
+        core.clock.shift_back(by);
+        for moment in [&mut core.latest_slot, &mut core.stepped, &mut core.settled_at, &mut core.ramp_from] {
+            moment.0 = moment.0.saturating_sub(by);
+        }
+        if by > micros(core.rules.step()) {
+            self.ready.clear();
+            self.grants.clear();
+            self.settle_from(Micros(self.core.touched.0 - by));
+        }
+    }
+
+    /// After an interruption: one step for the called to check in again, then a ramp. With nobody in line
+    /// there is nothing to settle.
+    pub(super) fn settle_from(&mut self, now: Micros) {
+        let core = &mut self.core;
+        if core.last > core.frontier {
+            core.settled_at = now.plus(core.rules.step());
+            core.ramp_from = core.settled_at;
+        }
+        core.stepped = now;
+    }
+
+    /// Those who went silent are passed over; they go first when they return.
+    pub(super) fn sweep(&mut self, now: Micros) {
+        let silent_since = now.minus(self.core.rules.step());
+        if self.core.phase == Phase::Open {
+            self.ready.take_before(silent_since, SWEEP_MAX);
+        }
+        for _ in self.grants.take_before(silent_since, SWEEP_MAX) {
+            self.core.pick = (self.core.pick - self.core.pick / 16).max(50);
+        }
+        let kept = self.core.rules.mark_kept();
+        let forgotten = self.admissions.take_before(now.minus(kept), SWEEP_MAX);
+        self.changes.forgotten.extend(forgotten);
+    }
+
+    /// Once in a step: who was called is due now, and more are called.
+    pub(super) fn step(&mut self, now: Micros) {
+        let core = &mut self.core;
+        if !core.releasing(now) {
+            core.stepped = now;
+            return;
+        }
+        if now.since(core.stepped) < core.rules.step() {
+            return;
+        }
+        core.stepped = now;
+        let called = core.called.0 - core.due.0;
+        if called > 0 {
+            let shown = self.ready.count(Number(core.due.0 + 1)..=core.called);
+            core.show = ((core.show * 3 + 1000 * shown / called) / 4).clamp(50, 1000);
+        }
+        core.due = core.called;
+        let more = core.wanted(self.ready.len()) * 1000 / core.show;
+        core.called = Number(core.last.0.min(core.called.0 + more));
+        self.lapse();
+    }
+
+    /// Turns that were missed `return_within` ago are gone. The time runs only while the room releases.
+    fn lapse(&mut self) {
+        let core = &mut self.core;
+        let within = micros(core.rules.return_within);
+        while let Some((released, frontier)) = core.lapses.front().copied() {
+            if released + within > core.released {
+                break;
+            }
+            core.lapsed = frontier;
+            core.lapses.pop_front();
+        }
+        let spaced = core.lapses.back().is_none_or(|(last, _)| last + within / LAPSE_MARKS <= core.released);
+        if spaced {
+            core.lapses.push_back((core.released, core.frontier));
+        }
+        let lapsed = core.lapsed;
+        if self.left.first().is_some_and(|n| *n <= lapsed) {
+            self.left = self.left.split_off(&Number(lapsed.0 + 1));
+            self.changes.left_forgotten = Some(lapsed);
+        }
+    }
+
+    /// Moves the frontier: everything due that is not checked in is settled.
+    pub(super) fn settle(&mut self, now: Micros) {
+        let core = &mut self.core;
+        if !core.releasing(now) {
+            return;
+        }
+        let settled = match self.ready.smallest(core.due) {
+            Some(first) => Number(first.0 - 1),
+            None => core.due,
+        };
+        core.frontier = core.frontier.max(settled);
+        debug_assert!(core.lapsed <= core.frontier && core.frontier <= core.due);
+        debug_assert!(core.due <= core.called && core.called <= core.last);
+    }
+}
+
+fn core_gap(later: Micros, earlier: Micros) -> u64 {
+    later.0 - earlier.0
+}

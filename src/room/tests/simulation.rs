@@ -1,0 +1,1 @@
+//! Whole sales from a seed: visitors who stay, vanish, stall and return.

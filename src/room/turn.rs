@@ -1,0 +1,112 @@
+//! Going in: grants in the order of the numbers, and the slot at pick-up.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::clock::Spacing;
+use super::types::micros;
+use super::{Admission, Micros, Number, Room, Standing};
+
+/// Slots are given out at most this far ahead, so that the head of the line is never idle between two ticks
+/// and a pause is in force at once.
+const AHEAD: Duration = Duration::from_millis(250);
+
+/// The most that one call grants.
+const GRANTS_MAX: usize = 500;
+
+impl Room {
+    /// One tick. `present` are numbers whose holders are asking right now: they check in, and those whose
+    /// turn it is pick their slot up. One standing per number, in order.
+    pub fn advance(&mut self, now: Micros, present: &[Number]) -> Vec<Standing> {
+        let now = self.enter(now);
+        self.sweep(now);
+        for number in present {
+            self.check_in(now, *number);
+        }
+        self.step(now);
+        self.go_in(now, present);
+        self.settle(now);
+        self.core.version += 1;
+        present.iter().map(|number| self.standing(now, *number)).collect()
+    }
+
+    /// Grants and pick-ups, after everybody who is asking has checked in.
+    pub(super) fn go_in(&mut self, now: Micros, present: &[Number]) {
+        if !self.core.releasing(now) {
+            return;
+        }
+        let present: BTreeSet<Number> = present.iter().copied().collect();
+        let spacing = Spacing::at(now, &self.core.rules, self.core.ramp_from);
+        for number in &present {
+            if self.grants.remove(*number).is_some() {
+                self.core.pick = (self.core.pick + (1000 - self.core.pick) / 16).min(1000);
+                self.admit(now, *number, spacing);
+            }
+        }
+        for _ in 0..GRANTS_MAX {
+            let Some(number) = self.grantable(now, spacing, &present) else { break };
+            self.ready.remove(number);
+            if present.contains(&number) {
+                self.admit(now, number, spacing);
+            } else {
+                self.grants.set(number, now);
+            }
+        }
+    }
+
+    /// The next number to be granted, if there is one and the slots, the cap and the open grants allow it.
+    /// It is always the smallest: if that one may not be granted, nobody is.
+    fn grantable(&self, now: Micros, spacing: Spacing, present: &BTreeSet<Number>) -> Option<Number> {
+        let number = self.ready.smallest(self.core.due)?;
+        let ahead = Micros(now.0 + micros(AHEAD));
+        let in_time = self.core.clock.next(now, spacing) <= ahead;
+        let within_total = self.grants.len() < self.core.left_in_total();
+        let open = present.contains(&number) || self.grants.len() < self.grants_max();
+        (in_time && within_total && open).then_some(number)
+    }
+
+    /// Grants that may wait for their pick-up at once: enough to use every slot although a granted visitor
+    /// asks again only within a poll interval and some never do.
+    fn grants_max(&self) -> u64 {
+        let rules = &self.core.rules;
+        (rules.rate.slots_in(rules.poll_min) * 750 / self.core.pick).max(1)
+    }
+
+    /// Takes the next slot for a number. The only place where an admission is made.
+    fn admit(&mut self, now: Micros, number: Number, spacing: Spacing) {
+        let slot = self.core.clock.take(now, spacing);
+        self.core.latest_slot = self.core.latest_slot.max(slot);
+        self.core.admitted += 1;
+        self.admissions.set(number, slot);
+        self.changes.admitted.push((number, slot));
+        self.changes.material = true;
+    }
+
+    /// A sign of life of a called number.
+    pub(super) fn check_in(&mut self, now: Micros, number: Number) {
+        let core = &self.core;
+        let handed_out = number.0 >= 1 && number <= core.called;
+        let settled = self.admissions.has(number) || self.grants.has(number) || self.left.contains(&number);
+        let returns = number > core.lapsed || self.ready.has(number);
+        if handed_out && !settled && returns {
+            self.ready.set(number, now);
+        }
+    }
+
+    /// Where a number stands.
+    #[must_use]
+    pub fn standing(&self, now: Micros, number: Number) -> Standing {
+        if number.0 == 0 || number > self.core.last {
+            return Standing::Unknown;
+        }
+        if let Some(slot) = self.admissions.get(number) {
+            let lives = slot.plus(self.core.rules.pass_ttl) > now;
+            return if lives { Standing::Admitted(Admission { number, slot }) } else { Standing::Lapsed };
+        }
+        if self.left.contains(&number) {
+            return Standing::Left;
+        }
+        let waits = number > self.core.lapsed || self.ready.has(number) || self.grants.has(number);
+        if waits { Standing::Waiting } else { Standing::Lapsed }
+    }
+}
