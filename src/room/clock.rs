@@ -49,6 +49,12 @@ impl SlotClock {
         Micros(now.0.max(earliest.us + u64::from(earliest.ns > 0)))
     }
 
+    /// The slot that would be taken after `others` more were taken now.
+    pub(super) fn after(self, others: u64, now: Micros, spacing: Spacing) -> Micros {
+        let from = if self.us >= now.0 { self } else { Self { us: now.0, ns: 0 } };
+        from.plus_ns((others * spacing.ns).min(EXACT_MAX)).next(now, spacing)
+    }
+
     /// Takes the next slot.
     pub(super) fn take(&mut self, now: Micros, spacing: Spacing) -> Micros {
         let slot = self.next(now, spacing);

@@ -39,9 +39,8 @@ pub struct Core {
     pub(super) settled_at: Micros,
     /// Where the ramp after an outage begins; 0 without one.
     pub(super) ramp_from: Micros,
-    /// How many of those called check in, and of those granted pick up, per mille.
+    /// How many of those called check in, per mille.
     pub(super) show: u64,
-    pub(super) pick: u64,
     /// Time spent releasing, in microseconds: `return_within` runs on it.
     pub(super) released: u64,
     /// Admissions since creation or flush.
@@ -123,7 +122,6 @@ impl Room {
             settled_at: Micros(0),
             ramp_from: Micros(0),
             show: 500,
-            pick: 700,
             released: 0,
             admitted: 0,
             lapses: VecDeque::new(),

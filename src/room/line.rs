@@ -43,11 +43,11 @@ impl Room {
 
     /// The number of an identity, or a new one: `(number, new)`.
     fn place(&mut self, now: Micros, identity: Option<IdentityHash>) -> Option<(Number, bool)> {
-        if let Some(number) = identity.and_then(|id| self.identities.get(&id).copied()) {
-            if matches!(self.standing(now, number), Standing::Waiting | Standing::Admitted(_)) {
-                self.check_in(now, number);
-                return Some((number, false));
-            }
+        let known = identity.and_then(|id| self.identities.get(&id).copied());
+        let lives = |n: &Number| matches!(self.standing(now, *n), Standing::Waiting | Standing::Admitted(_));
+        if let Some(number) = known.filter(lives) {
+            self.check_in(now, number);
+            return Some((number, false));
         }
         if self.core.last.0 - self.core.frontier.0 >= self.core.rules.max_waiting {
             return None;

@@ -47,6 +47,11 @@ impl Marks {
         if range.is_empty() { 0 } else { self.by_number.range(range).count() as u64 }
     }
 
+    /// How many have a time after `time`.
+    pub(super) fn count_since(&self, time: Micros) -> u64 {
+        self.by_time.range((time, Number(u64::MAX))..).count() as u64
+    }
+
     /// Takes out those whose time is before `time`, oldest first, at most `limit`.
     pub(super) fn take_before(&mut self, time: Micros, limit: usize) -> Vec<Number> {
         let old: Vec<_> = self.by_time.range(..(time, Number(0))).take(limit).copied().collect();

@@ -14,6 +14,7 @@ mod clock;
 mod core;
 mod line;
 mod marks;
+mod poll;
 mod rules;
 mod step;
 #[cfg(test)]

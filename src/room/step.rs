@@ -33,7 +33,15 @@ impl Core {
 
     /// How many may be checked in by joining alone, before people have to wait for being called.
     pub(super) fn inventory(&self) -> u64 {
-        (3 * self.per_step()).max(self.rules.rate.slots_in(self.rules.hold)).max(self.rules.burst)
+        (4 * self.per_step() * 1000 / self.show)
+            .max(self.rules.rate.slots_in(self.rules.hold))
+            .max(self.rules.burst)
+    }
+
+    /// Grants that may wait for their pick-up at once: enough to use every slot although most of the granted
+    /// may have gone, which shows only after a step.
+    pub(super) fn grants_max(&self) -> u64 {
+        3 * self.per_step()
     }
 
     /// The furthest that C moves in one step: somewhat more than a step's slots, all the further the fewer
@@ -44,7 +52,7 @@ impl Core {
 
     fn wanted(&self, ready: u64) -> u64 {
         let step = self.per_step();
-        (step * 14 / 10 + 1).saturating_sub(ready.saturating_sub(step))
+        (step * 18 / 10 + 1).saturating_sub(ready.saturating_sub(step * 3 / 2))
     }
 }
 
@@ -97,9 +105,7 @@ impl Room {
         if self.core.phase == Phase::Open {
             self.ready.take_before(silent_since, SWEEP_MAX);
         }
-        for _ in self.grants.take_before(silent_since, SWEEP_MAX) {
-            self.core.pick = (self.core.pick - self.core.pick / 16).max(50);
-        }
+        self.grants.take_before(silent_since, SWEEP_MAX);
         let kept = self.core.rules.mark_kept();
         let forgotten = self.admissions.take_before(now.minus(kept), SWEEP_MAX);
         self.changes.forgotten.extend(forgotten);
@@ -112,14 +118,16 @@ impl Room {
             core.stepped = now;
             return;
         }
-        if now.since(core.stepped) < core.rules.step() {
+        // With nobody called and not yet due, there is no step to wait for: call as soon as it takes more.
+        let idle = core.called == core.due && core.called < core.last && core.wanted(self.ready.len()) > 0;
+        if now.since(core.stepped) < core.rules.step() && !idle {
             return;
         }
         core.stepped = now;
         let called = core.called.0 - core.due.0;
-        if called > 0 {
-            let shown = self.ready.count(Number(core.due.0 + 1)..=core.called);
-            core.show = ((core.show * 3 + 1000 * shown / called) / 4).clamp(50, 1000);
+        let shown = self.ready.count(Number(core.due.0 + 1)..=core.called);
+        if let Some(share) = (1000 * shown).checked_div(called) {
+            core.show = ((core.show * 3 + share) / 4).clamp(50, 1000);
         }
         core.due = core.called;
         let more = core.wanted(self.ready.len()) * 1000 / core.show;

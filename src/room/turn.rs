@@ -11,6 +11,10 @@ use super::{Admission, Micros, Number, Room, Standing};
 /// and a pause is in force at once.
 const AHEAD: Duration = Duration::from_millis(250);
 
+/// A grant younger than this is probably about to be picked up by the instance that holds its visitor, and
+/// stands for a slot; an older one waits for a visitor who asks now and then, or never again.
+const FRESH: Duration = Duration::from_millis(150);
+
 /// The most that one call grants.
 const GRANTS_MAX: usize = 500;
 
@@ -39,37 +43,41 @@ impl Room {
         let spacing = Spacing::at(now, &self.core.rules, self.core.ramp_from);
         for number in &present {
             if self.grants.remove(*number).is_some() {
-                self.core.pick = (self.core.pick + (1000 - self.core.pick) / 16).min(1000);
                 self.admit(now, *number, spacing);
             }
         }
+        let mut fresh = self.grants.count_since(now.minus(FRESH));
+        let old = self.grants.len() - fresh;
         for _ in 0..GRANTS_MAX {
-            let Some(number) = self.grantable(now, spacing, &present) else { break };
+            let Some(number) = self.grantable(now, spacing, &present, (fresh, old)) else { break };
             self.ready.remove(number);
             if present.contains(&number) {
                 self.admit(now, number, spacing);
             } else {
                 self.grants.set(number, now);
+                fresh += 1;
             }
         }
     }
 
     /// The next number to be granted, if there is one and the slots, the cap and the open grants allow it.
     /// It is always the smallest: if that one may not be granted, nobody is.
-    fn grantable(&self, now: Micros, spacing: Spacing, present: &BTreeSet<Number>) -> Option<Number> {
+    fn grantable(
+        &self,
+        now: Micros,
+        spacing: Spacing,
+        present: &BTreeSet<Number>,
+        (fresh, old): (u64, u64),
+    ) -> Option<Number> {
         let number = self.ready.smallest(self.core.due)?;
         let ahead = Micros(now.0 + micros(AHEAD));
-        let in_time = self.core.clock.next(now, spacing) <= ahead;
+        // The more grants lie unused, the less a fresh one is worth.
+        let most = self.core.grants_max();
+        let expected = fresh * most / (most + 6 * old);
+        let in_time = self.core.clock.after(expected, now, spacing) <= ahead;
         let within_total = self.grants.len() < self.core.left_in_total();
-        let open = present.contains(&number) || self.grants.len() < self.grants_max();
+        let open = present.contains(&number) || fresh + old < most;
         (in_time && within_total && open).then_some(number)
-    }
-
-    /// Grants that may wait for their pick-up at once: enough to use every slot although a granted visitor
-    /// asks again only within a poll interval and some never do.
-    fn grants_max(&self) -> u64 {
-        let rules = &self.core.rules;
-        (rules.rate.slots_in(rules.poll_min) * 750 / self.core.pick).max(1)
     }
 
     /// Takes the next slot for a number. The only place where an admission is made.
