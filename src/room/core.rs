@@ -156,6 +156,12 @@ impl Room {
         &self.core
     }
 
+    /// What changed since the last [`Room::take_changes`].
+    #[must_use]
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
     /// What changed since the last call.
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)

@@ -52,9 +52,11 @@ impl Marks {
         self.by_time.range((time, Number(u64::MAX))..).count() as u64
     }
 
-    /// Takes out those whose time is before `time`, oldest first, at most `limit`.
-    pub(super) fn take_before(&mut self, time: Micros, limit: usize) -> Vec<Number> {
-        let old: Vec<_> = self.by_time.range(..(time, Number(0))).take(limit).copied().collect();
+    /// Takes out those whose time is before `time` and whose number is at most `up_to`, among the `limit`
+    /// oldest.
+    pub(super) fn take_before(&mut self, time: Micros, up_to: Number, limit: usize) -> Vec<Number> {
+        let old = self.by_time.range(..(time, Number(0))).take(limit);
+        let old: Vec<_> = old.filter(|(_, number)| *number <= up_to).copied().collect();
         old.into_iter()
             .map(|(time, number)| {
                 self.by_time.remove(&(time, number));

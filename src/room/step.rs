@@ -103,11 +103,13 @@ impl Room {
     pub(super) fn sweep(&mut self, now: Micros) {
         let silent_since = now.minus(self.core.rules.step());
         if self.core.phase == Phase::Open {
-            self.ready.take_before(silent_since, SWEEP_MAX);
+            self.ready.take_before(silent_since, self.core.last, SWEEP_MAX);
         }
-        self.grants.take_before(silent_since, SWEEP_MAX);
+        self.grants.take_before(silent_since, self.core.last, SWEEP_MAX);
         let kept = self.core.rules.mark_kept();
-        let forgotten = self.admissions.take_before(now.minus(kept), SWEEP_MAX);
+        // A pause stops lapsing but not the clock: a mark is needed until its number has lapsed too, or the
+        // number could be admitted a second time.
+        let forgotten = self.admissions.take_before(now.minus(kept), self.core.lapsed, SWEEP_MAX);
         self.changes.forgotten.extend(forgotten);
     }
 

@@ -1,3 +1,5 @@
+//! Going in: order, spacing, once; no-shows, lapses, pauses, outages and clocks that step.
+
 use super::*;
 
 #[test]
@@ -115,4 +117,20 @@ fn a_clock_that_steps_neither_stalls_nor_bursts() {
         let gained = play.room.snapshot().admitted - before;
         assert!((15..=530).contains(&gained), "{step}: {gained}");
     }
+}
+
+#[test]
+fn a_pause_longer_than_the_memory_of_admissions_admits_nobody_twice() {
+    let mut play = Play::at("10/s");
+    play.join(20);
+    play.wait(1000, &(1..=20).collect::<Vec<_>>());
+    let admitted = play.room.snapshot().admitted;
+    play.room.control(play.now, &Control::Pause { reason: None });
+    for _ in 0..3600 {
+        play.wait(50, &[]);
+        play.now = Micros(play.now.0 + 1_000_000);
+    }
+    play.room.control(play.now, &Control::Resume);
+    play.wait(500, &[1, 2, 3]);
+    assert_eq!(play.room.snapshot().admitted, admitted);
 }

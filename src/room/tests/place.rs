@@ -1,3 +1,5 @@
+//! Taking and giving up places.
+
 use super::*;
 
 fn id(byte: u8) -> Option<IdentityHash> {

@@ -1,0 +1,379 @@
+//! The typed functions through which the parts count: one sentence of code each, so that a call site can
+//! neither misspell a name nor invent a label.
+
+use std::time::Duration;
+
+use metrics::{SharedString, counter, gauge, histogram};
+
+use super::table as t;
+use crate::room::{Phase, RoomId, Snapshot};
+
+/// An enum whose values are values of a label.
+macro_rules! label {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $value,)* }
+
+        impl $name {
+            /// The value of the label.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self { $(Self::$value => $text,)* }
+            }
+
+            /// Every value.
+            pub const ALL: &[Self] = &[$(Self::$value,)*];
+        }
+    };
+}
+
+label! {
+    /// What became of a request at a door.
+    RequestOutcome {
+        /// Went on to the origin.
+        Forwarded = "forwarded",
+        /// Was answered from memory in the origin's place.
+        Cached = "cached",
+        /// Got the waiting page.
+        WaitingPage = "waiting_page",
+        /// Got the waiting document.
+        WaitingDocument = "waiting_document",
+        /// Was answered by an endpoint under the prefix.
+        Endpoint = "endpoint",
+        /// Was refused with a problem (4xx).
+        Refused = "refused",
+        /// Failed through us or the origin (5xx).
+        Error = "error",
+    }
+}
+
+label! {
+    /// A listener.
+    Listener {
+        /// The shop's own addresses.
+        Edge = "edge",
+        /// The second door for those who wait.
+        Crowd = "crowd",
+        /// The operator's.
+        Admin = "admin",
+    }
+}
+
+label! {
+    /// Why a connection was turned away or cut.
+    ConnectionRefusal {
+        /// All connections of the listener are taken.
+        Full = "full",
+        /// All connections of its client address are taken.
+        ClientFull = "client_full",
+        /// No complete request came in time.
+        Slow = "slow",
+        /// What came was no request that can be read.
+        Malformed = "malformed",
+    }
+}
+
+label! {
+    /// What became of an attempt to join.
+    Join {
+        /// A new place.
+        New = "new",
+        /// The identity already had one.
+        Again = "again",
+        /// The line is full.
+        Full = "full",
+        /// The store did not do it.
+        Failed = "failed",
+    }
+}
+
+label! {
+    /// A kind of token.
+    Token {
+        /// Proof of a place.
+        Ticket = "ticket",
+        /// Proof of an admission.
+        Pass = "pass",
+        /// An operator's bearer token.
+        Admin = "admin",
+    }
+}
+
+label! {
+    /// How a request for a cached path was served.
+    Cached {
+        /// From a fresh entry.
+        Fresh = "fresh",
+        /// From a stale entry within its bound.
+        Stale = "stale",
+        /// Fetched from the origin by this request.
+        Miss = "miss",
+        /// Waited for the fetch of another request.
+        Followed = "followed",
+        /// Went to the origin because its answer cannot be kept.
+        Passed = "passed",
+        /// Nothing usable: the origin failed and no entry was within its bound.
+        Failed = "failed",
+    }
+}
+
+label! {
+    /// How the origin took a request.
+    Origin {
+        /// Answered below 500.
+        Answered = "answered",
+        /// Answered 500 or above.
+        Error = "error",
+        /// Could not be connected to.
+        Unreachable = "unreachable",
+        /// Connected, then too slow.
+        TimedOut = "timed_out",
+        /// The connection broke.
+        Broken = "broken",
+        /// All connections of the pool were taken; nothing was sent.
+        Full = "full",
+        /// The visitor went away first.
+        Abandoned = "abandoned",
+    }
+}
+
+fn name(room: &RoomId) -> SharedString {
+    SharedString::from(room.as_str().to_owned())
+}
+
+/// A request at a door is done.
+pub fn request(room: Option<&RoomId>, outcome: RequestOutcome) {
+    let room = room.map_or(SharedString::const_str(""), name);
+    counter!(t::REQUESTS.name, "outcome" => outcome.label(), "room" => room).increment(1);
+}
+
+/// A connection counts as open until this is dropped.
+#[derive(Debug)]
+pub struct OpenConnection(Listener);
+
+impl OpenConnection {
+    /// A listener took a connection in.
+    #[must_use]
+    pub fn at(door: Listener) -> Self {
+        counter!(t::CONNECTIONS_OPENED.name, "door" => door.label()).increment(1);
+        gauge!(t::CONNECTIONS.name, "door" => door.label()).increment(1.0);
+        Self(door)
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        gauge!(t::CONNECTIONS.name, "door" => self.0.label()).decrement(1.0);
+    }
+}
+
+/// A listener turned a connection away, or cut it.
+pub fn connection_refused(door: Listener, cause: ConnectionRefusal) {
+    counter!(t::CONNECTIONS_REFUSED.name, "cause" => cause.label(), "door" => door.label()).increment(1);
+}
+
+/// A request went beyond the limit of its client: refused, or (`observed`) only counted.
+pub fn limited(observed: bool) {
+    let outcome = if observed { "observed" } else { "refused" };
+    counter!(t::LIMITED.name, "outcome" => outcome).increment(1);
+}
+
+/// Somebody tried to take a place.
+pub fn joined(room: &RoomId, outcome: Join) {
+    counter!(t::JOINS.name, "outcome" => outcome.label(), "room" => name(room)).increment(1);
+}
+
+/// A pass was handed out for the first time.
+pub fn admitted(room: &RoomId) {
+    counter!(t::ADMISSIONS.name, "room" => name(room)).increment(1);
+}
+
+/// A poll was answered.
+pub fn polled(room: &RoomId) {
+    counter!(t::POLLS.name, "room" => name(room)).increment(1);
+}
+
+/// A place was given up.
+pub fn left(room: &RoomId) {
+    counter!(t::LEAVES.name, "room" => name(room)).increment(1);
+}
+
+/// A request is held for its visitor's turn until this is dropped.
+#[derive(Debug)]
+pub struct HeldTurn(SharedString);
+
+impl HeldTurn {
+    /// A request begins to be held.
+    #[must_use]
+    pub fn of(room: &RoomId) -> Self {
+        let room = name(room);
+        gauge!(t::TURNS_HELD.name, "room" => room.clone()).increment(1.0);
+        Self(room)
+    }
+}
+
+impl Drop for HeldTurn {
+    fn drop(&mut self) {
+        gauge!(t::TURNS_HELD.name, "room" => self.0.clone()).decrement(1.0);
+    }
+}
+
+/// A token was not believed. `cause` is one of a few words (`expired`, `signature`, ...).
+pub fn token_refused(kind: Token, cause: &'static str) {
+    counter!(t::TOKENS_REFUSED.name, "cause" => cause, "kind" => kind.label()).increment(1);
+}
+
+/// What the last snapshot shows of a room.
+#[expect(clippy::cast_precision_loss, reason = "numbers stay below 2^53")]
+pub fn snapshot(room: &RoomId, snapshot: &Snapshot) {
+    let set = |metric: t::Metric, value: f64| gauge!(metric.name, "room" => name(room)).set(value);
+    set(t::ROOM_WAITING, snapshot.waiting() as f64);
+    set(t::ROOM_LAST, snapshot.last.0 as f64);
+    set(t::ROOM_CALLED, snapshot.called.0 as f64);
+    set(t::ROOM_FRONTIER, snapshot.frontier.0 as f64);
+    set(t::ROOM_ADMITTED, snapshot.admitted as f64);
+    set(t::ROOM_RATE, snapshot.rules.rate.as_per_second());
+    set(t::ROOM_PAUSED, if snapshot.phase == Phase::Paused { 1.0 } else { 0.0 });
+}
+
+/// Whether the snapshot of a room is recent enough to act on.
+pub fn store_up(room: &RoomId, up: bool) {
+    gauge!(t::STORE_UP.name, "room" => name(room)).set(if up { 1.0 } else { 0.0 });
+}
+
+/// A call to the store ended. `verb` and `outcome` are of a few words (`join`; `ok`, `timed_out`, ...).
+pub fn store_call(verb: &'static str, outcome: &'static str, took: Duration) {
+    counter!(t::STORE_CALLS.name, "outcome" => outcome, "verb" => verb).increment(1);
+    histogram!(t::STORE_CALL_DURATION.name, "verb" => verb).record(took.as_secs_f64());
+}
+
+/// How many entries a call to the store carried.
+#[expect(clippy::cast_precision_loss, reason = "batches are small")]
+pub fn store_batch(verb: &'static str, entries: usize) {
+    histogram!(t::STORE_BATCH.name, "verb" => verb).record(entries as f64);
+}
+
+/// A request to the origin ended; `took` is the time until its response headers, or until it was given up.
+pub fn origin(outcome: Origin, took: Duration) {
+    counter!(t::ORIGIN_REQUESTS.name, "outcome" => outcome.label()).increment(1);
+    histogram!(t::ORIGIN_DURATION.name, "outcome" => outcome.label()).record(took.as_secs_f64());
+}
+
+/// A request for a cached path was served.
+pub fn cached(outcome: Cached) {
+    counter!(t::CACHE.name, "outcome" => outcome.label()).increment(1);
+}
+
+/// An operator's change was made, or not.
+pub fn changed(room: &RoomId, change: &'static str, outcome: &'static str) {
+    counter!(t::CHANGES.name, "change" => change, "outcome" => outcome, "room" => name(room)).increment(1);
+}
+
+/// Whether the settings file as last read is the one in force.
+pub fn reload_ok(ok: bool) {
+    gauge!(t::RELOAD_OK.name).set(if ok { 1.0 } else { 0.0 });
+}
+
+/// The running version.
+pub(super) fn built() {
+    gauge!(t::BUILD_INFO.name, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::super::test_support::counted;
+    use super::super::{Kind, TABLE};
+    use super::*;
+    use crate::room::{Lineage, Micros, Number, Overrides, Rate, Rules};
+
+    fn record_everything() {
+        let room = RoomId::new("spring-tour").unwrap();
+        RequestOutcome::ALL.iter().for_each(|o| request(Some(&room), *o));
+        Listener::ALL.iter().for_each(|door| drop(OpenConnection::at(*door)));
+        ConnectionRefusal::ALL.iter().for_each(|cause| connection_refused(Listener::Edge, *cause));
+        limited(true);
+        Join::ALL.iter().for_each(|outcome| joined(&room, *outcome));
+        admitted(&room);
+        polled(&room);
+        left(&room);
+        drop(HeldTurn::of(&room));
+        Token::ALL.iter().for_each(|kind| token_refused(*kind, "expired"));
+        snapshot(&room, &some_snapshot());
+        store_up(&room, true);
+        store_call("join", "ok", Duration::from_millis(3));
+        store_batch("join", 17);
+        Origin::ALL.iter().for_each(|outcome| origin(*outcome, Duration::from_millis(40)));
+        Cached::ALL.iter().for_each(|outcome| cached(*outcome));
+        changed(&room, "pause", "ok");
+        reload_ok(false);
+    }
+
+    fn some_snapshot() -> Snapshot {
+        Snapshot {
+            lineage: Lineage(1),
+            epoch: 1,
+            version: 9,
+            now: Micros(1),
+            phase: Phase::Paused,
+            reason: None,
+            last: Number(70),
+            called: Number(40),
+            due: Number(30),
+            frontier: Number(20),
+            lapsed: Number(0),
+            reach: 10,
+            admitted: 19,
+            granted: 0,
+            rules: Rules::at(Rate::per_second(50).unwrap()),
+            overrides: Overrides::default(),
+            rules_written: Rules::at(Rate::per_second(50).unwrap()),
+        }
+    }
+
+    /// Name without the suffixes of a histogram, and label names, of every series in a scrape.
+    fn series(text: &str) -> BTreeMap<String, BTreeSet<String>> {
+        let mut all = BTreeMap::new();
+        for line in text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
+            let (key, _) = line.rsplit_once(' ').unwrap();
+            let (name, labels) = key.split_once('{').unwrap_or((key, ""));
+            let histogram = TABLE.iter().find(|m| {
+                let part = name.strip_prefix(m.name).unwrap_or_default();
+                matches!(m.kind, Kind::Histogram(_)) && matches!(part, "_bucket" | "_sum" | "_count")
+            });
+            let labels = labels.trim_end_matches('}').split(',').filter_map(|l| l.split_once('='));
+            let labels = labels.map(|(l, _)| l.to_owned()).filter(|l| l != "le").collect();
+            all.insert(histogram.map_or(name, |m| m.name).to_owned(), labels);
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_recorded_is_what_the_table_says() {
+        let text = counted(record_everything);
+        let seen = series(&text);
+        for metric in TABLE {
+            let labels = seen.get(metric.name).unwrap_or_else(|| panic!("{} has no recorder", metric.name));
+            assert_eq!(labels, &metric.labels.iter().map(|l| (*l).to_owned()).collect(), "{}", metric.name);
+            assert!(text.contains(&format!("# HELP {} {}", metric.name, metric.help)), "{}", metric.name);
+        }
+        assert_eq!(seen.len(), TABLE.len(), "nothing beside the table: {:?}", seen.keys());
+    }
+
+    #[test]
+    fn a_snapshot_shows_in_the_gauges() {
+        let text = counted(record_everything);
+        for line in [
+            "ropeline_room_waiting{room=\"spring-tour\"} 50",
+            "ropeline_room_frontier_number{room=\"spring-tour\"} 20",
+            "ropeline_room_rate_per_second{room=\"spring-tour\"} 50",
+            "ropeline_room_paused{room=\"spring-tour\"} 1",
+            "ropeline_turns_held{room=\"spring-tour\"} 0",
+            "ropeline_store_batch_entries_bucket{verb=\"join\",le=\"20\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}
