@@ -25,3 +25,19 @@ pub enum StoreError {
     #[error("the store answered something unexpected: {0}")]
     Garbled(String),
 }
+
+impl StoreError {
+    /// One word, for a metric's label.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::TimedOut => "timed_out",
+            Self::NoRoom => "no_room",
+            Self::RolledBack => "rolled_back",
+            Self::Unsafe(_) => "unsafe",
+            Self::Refused(_) => "refused",
+            Self::Garbled(_) => "garbled",
+        }
+    }
+}

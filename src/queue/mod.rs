@@ -5,14 +5,20 @@
 //! same in Lua. [`Line`] is an instance's side of one room: it collects single joins and check-ins into
 //! batches, holds those whose turn is near, and keeps the snapshot that everything else reads.
 
+mod clock;
+#[cfg(test)]
+mod conformance;
 pub mod embedded;
 mod error;
 mod line;
+mod measured;
 pub mod redis;
 mod settings;
 mod store;
 
+pub use clock::{Clock, system_clock};
 pub use error::StoreError;
-pub use line::{Line, View};
+pub use line::{Line, LineSettings, View};
+pub use measured::Measured;
 pub use settings::{Durability, Place, Settings};
 pub use store::{Advanced, InstanceId, JoinBatch, QueueStore, Seen};

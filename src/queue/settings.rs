@@ -1,15 +1,25 @@
 //! How to reach the store, and what it must promise.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where the line lives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Place {
     /// `file:DIR`: the embedded store.
     File(PathBuf),
     /// `redis://[user:password@]host:port[/db]`. Kept as text because it holds a password: never print it.
     Redis(String),
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(dir) => f.debug_tuple("File").field(dir).finish(),
+            Self::Redis(_) => f.write_str("Redis(..)"),
+        }
+    }
 }
 
 /// What an acknowledged place has survived.

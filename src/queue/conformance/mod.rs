@@ -1,0 +1,57 @@
+//! What every store must do, as one list of scenarios that both drivers pass, and random histories in which
+//! they must answer exactly as the pure room does.
+//!
+//! Redis is the distribution's `redis-server`, started for each test on a free port in a directory of its
+//! own. A failed history prints its seed; `ROPELINE_SEED=n cargo test --lib conformance` replays it alone.
+
+mod chance;
+mod histories;
+mod killed;
+mod measure;
+mod scenarios;
+pub(super) mod server;
+mod stage;
+
+use self::stage::Stage;
+
+macro_rules! both_stores {
+    ($($name:ident),* $(,)?) => {
+        mod embedded {
+            $(#[tokio::test]
+            async fn $name() {
+                super::scenarios::$name(&mut super::Stage::embedded()).await;
+            })*
+        }
+        mod redis {
+            $(#[tokio::test]
+            async fn $name() {
+                super::scenarios::$name(&mut super::Stage::redis().await).await;
+            })*
+        }
+    };
+}
+
+both_stores![
+    a_room_is_made_once_and_never_by_a_join,
+    numbers_come_in_order_over_many_batches,
+    a_repeated_batch_gets_the_same_numbers,
+    an_identity_keeps_its_number,
+    in_an_idle_room_one_call_joins_and_enters,
+    a_slot_is_picked_up_once,
+    slots_are_spaced_in_the_order_of_the_numbers,
+    a_grant_is_picked_up_later,
+    who_went_away_is_passed_over_and_goes_first_on_return,
+    a_missed_turn_lapses,
+    a_place_can_be_given_up,
+    a_pause_sends_grants_back_and_survives_a_restart,
+    a_resume_makes_up_for_nothing,
+    no_window_exceeds_rate_and_burst,
+    the_total_is_never_exceeded,
+    a_full_line_takes_nobody,
+    a_clock_that_steps_neither_stalls_nor_bursts,
+    a_flush_starts_another_life_and_goes_on_counting,
+    settings_of_the_operator_survive_a_restart,
+    a_store_that_shows_less_than_was_seen_is_refused,
+    nothing_is_lost_by_a_restart,
+    rooms_do_not_touch_each_other,
+];

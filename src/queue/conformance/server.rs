@@ -1,0 +1,98 @@
+//! The distribution's `redis-server`, started for one test.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a server may take to start.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// A Redis of one test's own; killed when dropped.
+pub(in crate::queue) struct RedisServer {
+    dir: TempDir,
+    port: u16,
+    options: Vec<String>,
+    child: Option<Child>,
+}
+
+impl RedisServer {
+    /// A server that a line may be trusted to.
+    pub(in crate::queue) fn durable() -> Self {
+        Self::with(&["--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction"])
+    }
+
+    /// A server with these options, started.
+    pub(in crate::queue) fn with(options: &[&str]) -> Self {
+        let mut server = Self::stopped(options);
+        server.start();
+        server
+    }
+
+    /// A server that will be started on a port that is free now.
+    pub(in crate::queue) fn stopped(options: &[&str]) -> Self {
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let options = options.iter().map(ToString::to_string).collect();
+        Self { dir: tempfile::tempdir().unwrap(), port, options, child: None }
+    }
+
+    /// The address.
+    pub(in crate::queue) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts it, on the files of the last time, and waits until it has loaded them.
+    pub(in crate::queue) fn start(&mut self) {
+        let child = Command::new("redis-server")
+            .args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+            .args(["--dir", self.dir.path().to_str().unwrap()])
+            .args(&self.options)
+            .stdout(Stdio::null())
+            .spawn();
+        let child = child.unwrap_or_else(|error| {
+            panic!("cannot start redis-server ({error}); install it: apt-get install redis-server")
+        });
+        self.child = Some(child);
+        let begun = Instant::now();
+        while !self.say("PING").is_some_and(|said| said.starts_with("+PONG") || said.starts_with("-NOAUTH")) {
+            assert!(begun.elapsed() < START_MAX, "redis-server does not answer");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills it as a crash would.
+    pub(in crate::queue) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Stops its process where it is, or lets it go on.
+    pub(in crate::queue) fn hang(&self, hang: bool) {
+        let signal = if hang { "-STOP" } else { "-CONT" };
+        let pid = self.child.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// One command in the inline form, and what came back, as far as it came at once.
+    pub(in crate::queue) fn say(&self, command: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        stream.write_all(format!("{command}\r\n").as_bytes()).ok()?;
+        let mut bytes = [0; 4096];
+        let count = stream.read(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..count]).into_owned())
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The verbs as requests to the writer, and what each does to the room in memory.
+
+use std::collections::HashMap;
+
+use tokio::sync::oneshot;
+
+use super::remembered::Remembered;
+use crate::queue::{Advanced, JoinBatch, Seen, StoreError};
+use crate::room::{Control, JoinOutcome, Joined, Lineage, Micros, Number, Room, RoomId, Rules, Snapshot};
+
+/// What a caller wants.
+pub(super) enum Verb {
+    Create(Box<Rules>, Lineage),
+    Join(JoinBatch),
+    Advance(Vec<Number>),
+    Leave(Vec<Number>),
+    Control(Box<Control>),
+}
+
+/// A verb on its way to the writer.
+pub(super) struct Request {
+    pub(super) room: RoomId,
+    pub(super) seen: Seen,
+    pub(super) verb: Verb,
+    pub(super) answer: oneshot::Sender<Result<Reply, StoreError>>,
+}
+
+/// What a verb answers.
+pub(super) enum Reply {
+    Snapshot(Snapshot),
+    Joined(Joined),
+    Advanced(Advanced),
+}
+
+impl Request {
+    /// How many joins it carries, which is what a commit is bounded by.
+    pub(super) fn joins(&self) -> usize {
+        match &self.verb {
+            Verb::Join(batch) => batch.entries.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// Does one verb in memory.
+pub(super) fn apply(
+    rooms: &mut HashMap<RoomId, Room>,
+    remembered: &mut Remembered,
+    now: Micros,
+    request: &Request,
+) -> Result<Reply, StoreError> {
+    if let Verb::Create(rules, lineage) = &request.verb {
+        let make = || Room::new((**rules).clone(), *lineage, now);
+        return Ok(Reply::Snapshot(rooms.entry(request.room.clone()).or_insert_with(make).snapshot()));
+    }
+    let room = rooms.get_mut(&request.room).ok_or(StoreError::NoRoom)?;
+    let before = room.snapshot();
+    if request.seen > (Seen { epoch: before.epoch, version: before.version }) {
+        return Err(StoreError::RolledBack);
+    }
+    match &request.verb {
+        Verb::Create(..) => {}
+        Verb::Join(batch) => {
+            let outcomes = join(room, remembered, now, &request.room, batch);
+            return Ok(Reply::Joined(Joined { outcomes, snapshot: room.snapshot() }));
+        }
+        Verb::Advance(present) => {
+            let standings = room.advance(now, present);
+            return Ok(Reply::Advanced(Advanced { standings, snapshot: room.snapshot() }));
+        }
+        Verb::Leave(numbers) => room.leave(now, numbers),
+        // A flush to the lineage that the room already has is the repeat of one that was done.
+        Verb::Control(change) if matches!(**change, Control::Flush(to) if to == before.lineage) => {}
+        Verb::Control(change) => room.control(now, change),
+    }
+    Ok(Reply::Snapshot(room.snapshot()))
+}
+
+/// A batch of joins; a repeat gets the numbers of the first time, with their standing of now.
+fn join(
+    room: &mut Room,
+    remembered: &mut Remembered,
+    now: Micros,
+    id: &RoomId,
+    batch: &JoinBatch,
+) -> Vec<JoinOutcome> {
+    if let Some(placed) = remembered.find(id, batch) {
+        let outcome = |placed: &Option<(Number, bool)>| match *placed {
+            Some((number, new)) => JoinOutcome::Placed { number, new, standing: room.standing(now, number) },
+            None => JoinOutcome::Full,
+        };
+        return placed.iter().map(outcome).collect();
+    }
+    let outcomes = room.join(now, &batch.entries);
+    remembered.add(id, batch, &outcomes);
+    outcomes
+}

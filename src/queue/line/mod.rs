@@ -1,0 +1,155 @@
+//! An instance's side of one room.
+//!
+//! Single joins and check-ins become batches here, so that what an instance asks of its store depends on the
+//! rate and not on how many wait. Everything else is answered from the last snapshot.
+
+mod joins;
+mod left;
+mod turns;
+mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::{InstanceId, QueueStore, StoreError};
+use crate::room::{Control, IdentityHash, JoinOutcome, Lineage, Number, RoomId, Rules, Snapshot, Standing};
+use joins::JoinRequest;
+use left::Left;
+use turns::Ask;
+use view::Known;
+pub use view::View;
+
+/// Joins and asks that may wait for their batch; beyond it the visitor is told to come again.
+const WAITING_MAX: usize = 65_536;
+
+/// What a line needs besides its store.
+#[derive(Debug, Clone)]
+pub struct LineSettings {
+    /// The room.
+    pub room: RoomId,
+    /// The rules of the file; written to the store at the start.
+    pub rules: Rules,
+    /// This instance.
+    pub instance: InstanceId,
+    /// The life that the room gets if this start has to create it.
+    pub lineage: Lineage,
+    /// `store.timeout`: the room counts as unavailable when the last good snapshot is older than this and
+    /// a second.
+    pub timeout: Duration,
+}
+
+/// An instance's side of one room: batches, held turns, the snapshot. Dropping it stops its tasks.
+pub struct Line {
+    settings: LineSettings,
+    store: Arc<dyn QueueStore>,
+    known: Arc<Known>,
+    left: Left,
+    joins: mpsc::Sender<JoinRequest>,
+    asks: mpsc::Sender<Ask>,
+    /// The tasks that form batches; aborted with the line.
+    _tasks: JoinSet<()>,
+}
+
+impl Line {
+    /// Starts the line's tasks on the current runtime. The store need not be reachable: the line is
+    /// unavailable until it is.
+    #[must_use]
+    pub fn start(settings: LineSettings, store: Arc<dyn QueueStore>) -> Arc<Self> {
+        let known = Arc::new(Known::new(settings.timeout));
+        let (joins, join_requests) = mpsc::channel(WAITING_MAX);
+        let (asks, ask_requests) = mpsc::channel(WAITING_MAX);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(joins::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), join_requests));
+        tasks.spawn(turns::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), ask_requests));
+        Arc::new(Self { settings, store, known, left: Left::default(), joins, asks, _tasks: tasks })
+    }
+
+    /// The room.
+    #[must_use]
+    pub fn room(&self) -> &RoomId {
+        &self.settings.room
+    }
+
+    /// What is known right now, from memory.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.known.view()
+    }
+
+    /// Takes a place.
+    ///
+    /// # Errors
+    /// As the store says; then the visitor has no place, and may try again.
+    pub async fn join(&self, identity: Option<IdentityHash>) -> Result<JoinOutcome, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let request = JoinRequest { identity, reply };
+        self.joins.try_send(request).map_err(|_| StoreError::Refused("too many joins at once".into()))?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Asks where a number stands, which is also its check-in and its pick-up, and waits for the turn for at
+    /// most `patience` if that is near.
+    ///
+    /// # Errors
+    /// As the store says; the place is kept all the same.
+    pub async fn ask(&self, number: Number, patience: Duration) -> Result<Standing, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let ask = Ask { number, until: tokio::time::Instant::now() + patience, reply };
+        self.asks.try_send(ask).map_err(|_| StoreError::Refused("too many asks at once".into()))?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Gives a place up.
+    ///
+    /// # Errors
+    /// As the store says.
+    pub async fn leave(&self, number: Number) -> Result<(), StoreError> {
+        let seen = self.known.seen();
+        let snapshot = self.learn(self.store.leave(self.room(), seen, &[number]).await)?;
+        self.left.add(number, snapshot.called);
+        Ok(())
+    }
+
+    /// Whether a number that is not called yet was given up at this instance. Other instances learn it when
+    /// it is called and asks.
+    #[must_use]
+    pub fn has_left(&self, number: Number) -> bool {
+        self.left.has(number)
+    }
+
+    /// An operator's change; the snapshot after it.
+    ///
+    /// # Errors
+    /// As the store says.
+    pub async fn control(&self, change: Control) -> Result<Arc<Snapshot>, StoreError> {
+        let seen = self.known.seen();
+        self.learn(self.store.control(self.room(), seen, &change).await)
+    }
+
+    /// Makes the room if the store holds none: an operator's way out after its data was lost. What this
+    /// instance had seen of the old room no longer counts.
+    ///
+    /// # Errors
+    /// As the store says.
+    pub async fn create(&self, lineage: Lineage) -> Result<Arc<Snapshot>, StoreError> {
+        let snapshot = self.store.create(self.room(), &self.settings.rules, lineage).await?;
+        Ok(self.known.replace(snapshot))
+    }
+
+    fn learn(&self, answer: Result<Snapshot, StoreError>) -> Result<Arc<Snapshot>, StoreError> {
+        match answer {
+            Ok(snapshot) => Ok(self.known.learn(snapshot)),
+            Err(error) => {
+                self.known.failed(&error);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Unreachable("this instance is stopping".into())
+}

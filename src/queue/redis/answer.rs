@@ -1,0 +1,228 @@
+//! Reads what the scripts answer. Nothing in it is taken on trust: another shape is an error, never a panic.
+
+use redis::Value;
+
+use crate::queue::StoreError;
+use crate::room::{
+    Admission, JoinOutcome, Lineage, Micros, Number, Overrides, Phase, Rules, Snapshot, Standing,
+};
+
+const WAITING: i64 = 0;
+const LAPSED: i64 = -1;
+const LEFT: i64 = -2;
+const UNKNOWN: i64 = -3;
+
+/// What a script says before anything else.
+pub(super) enum Answer {
+    /// Done; the parts after the word.
+    Done(Parts),
+    /// The epoch began on another server, whose id this is.
+    OtherOwner(String),
+    /// The settings have changed since they were read.
+    Stale,
+}
+
+/// The parts of an answer, taken in order.
+pub(super) struct Parts(std::vec::IntoIter<Value>);
+
+/// A snapshot, and the version of the settings that it was made with.
+pub(super) struct Read {
+    pub(super) snapshot: Snapshot,
+    pub(super) settings: u64,
+}
+
+/// Sorts an answer by its first word.
+pub(super) fn sort(value: Value) -> Result<Answer, StoreError> {
+    let mut parts = Parts::of(value)?;
+    match parts.text()?.as_str() {
+        "OK" => Ok(Answer::Done(parts)),
+        "OWNER" => Ok(Answer::OtherOwner(parts.text()?)),
+        "STALE" => Ok(Answer::Stale),
+        "NOROOM" => Err(StoreError::NoRoom),
+        "ROLLBACK" => Err(StoreError::RolledBack),
+        "LEASE" => Err(StoreError::Refused(
+            "more joins than numbers that are safely on disk; try again in a few seconds".to_owned(),
+        )),
+        other => Err(garbled(&format!("the word {other:?}"))),
+    }
+}
+
+impl Parts {
+    fn of(value: Value) -> Result<Self, StoreError> {
+        match value {
+            Value::Array(values) => Ok(Self(values.into_iter())),
+            _ => Err(garbled("no list")),
+        }
+    }
+
+    fn next(&mut self) -> Result<Value, StoreError> {
+        self.0.next().ok_or_else(|| garbled("a part is missing"))
+    }
+
+    fn text(&mut self) -> Result<String, StoreError> {
+        match self.next()? {
+            Value::BulkString(bytes) => String::from_utf8(bytes).map_err(|_| garbled("no text")),
+            Value::SimpleString(text) => Ok(text),
+            _ => Err(garbled("no text")),
+        }
+    }
+
+    fn signed(&mut self) -> Result<i64, StoreError> {
+        match self.next()? {
+            Value::Int(n) => Ok(n),
+            _ => Err(garbled("no number")),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, StoreError> {
+        u64::try_from(self.signed()?).map_err(|_| garbled("a number below 0"))
+    }
+
+    fn list(&mut self) -> Result<Self, StoreError> {
+        Self::of(self.next()?)
+    }
+
+    /// The snapshot, in the order of `snapshot()` in `rules.lua`.
+    pub(super) fn snapshot(&mut self) -> Result<Read, StoreError> {
+        let mut p = self.list()?;
+        let lineage = Lineage(p.text()?.parse().map_err(|_| garbled("a lineage"))?);
+        let (epoch, version, now) = (p.number()?, p.number()?, Micros(p.number()?));
+        let (phase, reason) = (phase(&p.text()?)?, p.text()?);
+        let mut place = || p.number().map(Number);
+        let (last, called, due, frontier, lapsed) = (place()?, place()?, place()?, place()?, place()?);
+        let (reach, admitted, granted) = (p.number()?, p.number()?, p.number()?);
+        let file: Rules = json(&p.text()?)?;
+        let overrides: Overrides = json(&p.text()?)?;
+        let rules = overrides.over(&file);
+        let snapshot = Snapshot {
+            lineage,
+            epoch,
+            version,
+            now,
+            phase,
+            reason: reason.strip_prefix('=').map(str::to_owned),
+            last,
+            called,
+            due,
+            frontier,
+            lapsed,
+            reach,
+            admitted,
+            granted,
+            rules,
+            overrides,
+            rules_written: file,
+        };
+        Ok(Read { snapshot, settings: p.number()? })
+    }
+
+    /// One standing per number that was asked for.
+    pub(super) fn standings(&mut self, asked: &[Number]) -> Result<Vec<Standing>, StoreError> {
+        let mut codes = self.list()?;
+        asked.iter().map(|number| standing(*number, codes.signed()?)).collect()
+    }
+
+    /// The outcomes of a batch: runs of numbers, then the standing of those who do not wait.
+    pub(super) fn outcomes(&mut self, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
+        let mut outcomes = runs(&self.text()?, entries)?;
+        if outcomes.len() != entries {
+            return Err(garbled("another count of outcomes"));
+        }
+        let mut exceptions = self.list()?;
+        while exceptions.0.len() > 0 {
+            let index = usize::try_from(exceptions.number()?).unwrap_or(0).wrapping_sub(1);
+            let code = exceptions.signed()?;
+            match outcomes.get_mut(index) {
+                Some(JoinOutcome::Placed { number, standing: stands, .. }) => {
+                    *stands = standing(*number, code)?
+                }
+                _ => return Err(garbled("a standing of nobody")),
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+/// `+5*3` new 5, 6, 7; `=9` known; `-2` two found the line full.
+fn runs(text: &str, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
+    let bad = || garbled("a run of numbers");
+    let mut outcomes = Vec::with_capacity(entries);
+    for run in text.split_ascii_whitespace() {
+        let rest = run.get(1..).ok_or_else(bad)?;
+        let (first, count) = rest.split_once('*').unwrap_or((rest, "1"));
+        let first: u64 = first.parse().map_err(|_| bad())?;
+        let count: u64 = count.parse().map_err(|_| bad())?;
+        let placed =
+            |number, new| JoinOutcome::Placed { number: Number(number), new, standing: Standing::Waiting };
+        let room = (entries - outcomes.len().min(entries)) as u64;
+        match run.as_bytes().first() {
+            Some(b'+') if count <= room => {
+                outcomes.extend((first..first.saturating_add(count)).map(|n| placed(n, true)))
+            }
+            Some(b'=') => outcomes.push(placed(first, false)),
+            Some(b'-') if first <= room => outcomes.extend((0..first).map(|_| JoinOutcome::Full)),
+            _ => return Err(bad()),
+        }
+    }
+    Ok(outcomes)
+}
+
+fn standing(number: Number, code: i64) -> Result<Standing, StoreError> {
+    match code {
+        WAITING => Ok(Standing::Waiting),
+        LAPSED => Ok(Standing::Lapsed),
+        LEFT => Ok(Standing::Left),
+        UNKNOWN => Ok(Standing::Unknown),
+        _ => {
+            let slot = u64::try_from(code).map_err(|_| garbled("a standing"))?;
+            Ok(Standing::Admitted(Admission { number, slot: Micros(slot) }))
+        }
+    }
+}
+
+fn phase(text: &str) -> Result<Phase, StoreError> {
+    match text {
+        "open" => Ok(Phase::Open),
+        "paused" => Ok(Phase::Paused),
+        _ => Err(garbled("a phase")),
+    }
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|_| garbled("settings of another version"))
+}
+
+fn garbled(what: &str) -> StoreError {
+    StoreError::Garbled(what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<(u64, bool)> {
+        let number = |o: &JoinOutcome| match o {
+            JoinOutcome::Placed { number, new, .. } => (number.0, *new),
+            JoinOutcome::Full => (0, false),
+        };
+        runs(text, 6).unwrap().iter().map(number).collect()
+    }
+
+    #[test]
+    fn runs_become_numbers() {
+        assert_eq!(
+            numbers("+5*3 =9 -2"),
+            [(5, true), (6, true), (7, true), (9, false), (0, false), (0, false)]
+        );
+    }
+
+    #[test]
+    fn nonsense_is_an_error_and_never_a_panic() {
+        for text in ["+", "x1", "+1*9999999999999", "-99", "=", "é", "+1*"] {
+            assert!(runs(text, 6).is_err(), "{text}");
+        }
+        for value in [Value::Nil, Value::Array(vec![]), Value::Array(vec![Value::Int(1)])] {
+            assert!(sort(value).is_err());
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The line in Redis: one Lua script per verb, on one supervised connection.
+//!
+//! A script is one atomic step, and the room's rules are in it (`scripts/`): whichever of many instances calls,
+//! the outcome is as if one had. What is kept here is the little that Lua cannot do: the time of tests, the
+//! arithmetic of rates, and the takeover after the server was started anew or replaced.
+
+mod answer;
+mod checks;
+mod dial;
+mod failure;
+mod link;
+mod request;
+mod scripts;
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use redis::{Script, ScriptInvocation};
+
+use self::answer::{Answer, Parts, Read};
+use self::link::Link;
+use self::scripts::SCRIPTS;
+use super::{Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Seen, Settings, StoreError};
+use crate::room::{Control, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot};
+
+/// How often a verb is tried again after a takeover, or when the settings changed meanwhile.
+const TRIES: usize = 5;
+
+/// The store in Redis. Calls may come from any tokio runtime.
+pub struct RedisStore {
+    link: Link,
+    clock: Option<Clock>,
+    /// Whether numbers and admissions stay below durable ceilings, because the last second may be lost.
+    leased: bool,
+}
+
+impl RedisStore {
+    /// Begins to connect, and goes on for as long as the store lives: a server that cannot be reached yet is
+    /// no error here, and never blocks.
+    ///
+    /// # Errors
+    /// `Refused` when the address cannot be read.
+    pub fn connect(settings: &Settings) -> Result<Self, StoreError> {
+        Self::new(settings, None)
+    }
+
+    /// Like [`RedisStore::connect`], on another clock than the server's. For tests.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_clock(settings: &Settings, clock: Clock) -> Result<Self, StoreError> {
+        Self::new(settings, Some(clock))
+    }
+
+    fn new(settings: &Settings, clock: Option<Clock>) -> Result<Self, StoreError> {
+        let Place::Redis(url) = &settings.place else {
+            return Err(StoreError::Refused("store.url is no Redis address".to_owned()));
+        };
+        let leased = settings.durability == Durability::Memory;
+        Ok(Self { link: Link::start(url, settings)?, clock, leased })
+    }
+
+    /// Waits for the first attempt to connect, at most a few times `timeout`, and says how things stand.
+    ///
+    /// # Errors
+    /// `Unsafe` with reason and remedy when the server may forget: a start should end there. Anything else
+    /// heals by itself or by the operator, without a restart.
+    pub async fn probe(&self) -> Result<(), StoreError> {
+        self.link.verdict().await
+    }
+
+    fn begin<'a>(&self, script: &'a Script, room: &RoomId, seen: Seen) -> ScriptInvocation<'a> {
+        let now = self.clock.as_ref().map(|clock| clock());
+        request::begin(script, room, now, seen, self.leased)
+    }
+
+    /// Runs a verb; on a server that the epoch did not begin on, takes over first.
+    async fn run(
+        &self,
+        room: &RoomId,
+        seen: Seen,
+        call: &ScriptInvocation<'_>,
+    ) -> Result<Answer, StoreError> {
+        for _ in 0..TRIES {
+            match answer::sort(self.link.call(call).await?)? {
+                Answer::OtherOwner(owner) => self.take_over(room, seen, &owner).await?,
+                other => return Ok(other),
+            }
+        }
+        Err(StoreError::Refused("the server was replaced again and again".to_owned()))
+    }
+
+    async fn take_over(&self, room: &RoomId, seen: Seen, owner: &str) -> Result<(), StoreError> {
+        let mut call = self.begin(&SCRIPTS.takeover, room, seen);
+        call.arg(owner);
+        let mut parts = done(answer::sort(self.link.call(&call).await?)?)?;
+        let epoch = parts.snapshot()?.snapshot.epoch;
+        tracing::warn!(%room, epoch, "the store was started anew or replaced; the line goes on in a new epoch");
+        Ok(())
+    }
+
+    async fn read(&self, room: &RoomId, seen: Seen) -> Result<Read, StoreError> {
+        let call = self.begin(&SCRIPTS.read, room, seen);
+        done(self.run(room, seen, &call).await?)?.snapshot()
+    }
+
+    /// Changes rules or overrides: read, reckon here, and write if nobody else wrote in between.
+    async fn settle(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {
+        for _ in 0..TRIES {
+            let Read { snapshot, settings } = self.read(room, seen).await?;
+            let (file, overrides) = match change {
+                Control::Rules(rules) => (rules.clone(), snapshot.overrides),
+                Control::Set(patch) => (snapshot.rules_written, snapshot.overrides.patched(patch)),
+                _ => (snapshot.rules_written, snapshot.overrides),
+            };
+            let packed = request::pack(&file, &overrides, &overrides.over(&file))?;
+            let mut call = self.begin(&SCRIPTS.control, room, seen);
+            call.arg("rules").arg(settings).arg(packed.file).arg(packed.overrides).arg(packed.numbers);
+            match self.run(room, seen, &call).await? {
+                Answer::Stale => {}
+                other => return done(other)?.snapshot().map(|read| read.snapshot),
+            }
+        }
+        Err(StoreError::Refused("the settings kept changing; try again".to_owned()))
+    }
+}
+
+fn done(answer: Answer) -> Result<Parts, StoreError> {
+    match answer {
+        Answer::Done(parts) => Ok(parts),
+        Answer::OtherOwner(_) | Answer::Stale => {
+            Err(StoreError::Garbled("an answer to something else".to_owned()))
+        }
+    }
+}
+
+#[async_trait]
+impl QueueStore for RedisStore {
+    async fn create(&self, room: &RoomId, rules: &Rules, lineage: Lineage) -> Result<Snapshot, StoreError> {
+        let packed = request::pack(rules, &Overrides::default(), rules)?;
+        let mut call = self.begin(&SCRIPTS.create, room, Seen::default());
+        call.arg(lineage.0).arg(packed.file).arg(packed.overrides).arg(packed.numbers);
+        done(self.run(room, Seen::default(), &call).await?)?.snapshot().map(|read| read.snapshot)
+    }
+
+    async fn join(&self, room: &RoomId, seen: Seen, batch: &JoinBatch) -> Result<Joined, StoreError> {
+        let mut call = self.begin(&SCRIPTS.join, room, seen);
+        call.arg(batch.instance.0).arg(batch.sequence);
+        for entry in &batch.entries {
+            let bytes: &[u8] = entry.as_ref().map_or(&[], |identity| &identity.0);
+            call.arg(bytes);
+        }
+        let mut parts = done(self.run(room, seen, &call).await?)?;
+        let snapshot = parts.snapshot()?.snapshot;
+        Ok(Joined { outcomes: parts.outcomes(batch.entries.len())?, snapshot })
+    }
+
+    async fn advance(&self, room: &RoomId, seen: Seen, present: &[Number]) -> Result<Advanced, StoreError> {
+        let mut call = self.begin(&SCRIPTS.advance, room, seen);
+        for number in present {
+            call.arg(number.0);
+        }
+        let mut parts = done(self.run(room, seen, &call).await?)?;
+        let snapshot = parts.snapshot()?.snapshot;
+        Ok(Advanced { standings: parts.standings(present)?, snapshot })
+    }
+
+    async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
+        let mut call = self.begin(&SCRIPTS.leave, room, seen);
+        for number in numbers {
+            call.arg(number.0);
+        }
+        done(self.run(room, seen, &call).await?)?.snapshot().map(|read| read.snapshot)
+    }
+
+    async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {
+        let mut call = self.begin(&SCRIPTS.control, room, seen);
+        match change {
+            Control::Pause { reason } => {
+                let reason = reason.as_ref().map_or_else(String::new, |reason| format!("={reason}"));
+                call.arg("pause").arg(reason);
+            }
+            Control::Resume => {
+                call.arg("resume");
+            }
+            Control::Flush(lineage) => {
+                call.arg("flush").arg(lineage.0);
+            }
+            Control::Set(_) | Control::Rules(_) => return self.settle(room, seen, change).await,
+        }
+        done(self.run(room, seen, &call).await?)?.snapshot().map(|read| read.snapshot)
+    }
+
+    async fn close(&self) {
+        self.link.close();
+    }
+}

@@ -1,0 +1,69 @@
+//! Writes what the scripts are asked: keys, the arguments that all share, and the settings of a room.
+
+use std::time::Duration;
+
+use redis::{Script, ScriptInvocation};
+
+use crate::queue::{Seen, StoreError};
+use crate::room::{Micros, Overrides, RoomId, Rules};
+
+/// The largest whole number that Lua keeps exact.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+
+/// A call of `script` for `room`, with the arguments that every script begins with.
+pub(super) fn begin<'a>(
+    script: &'a Script,
+    room: &RoomId,
+    now: Option<Micros>,
+    seen: Seen,
+    leased: bool,
+) -> ScriptInvocation<'a> {
+    let mut call = script.prepare_invoke();
+    call.key(format!("rl:{{{room}}}"));
+    call.arg(now.map_or_else(String::new, |now| now.0.to_string()));
+    call.arg(seen.epoch).arg(seen.version).arg(u8::from(leased));
+    call
+}
+
+/// The settings as the state keeps them: rules of the file, overrides, and what the scripts reckon with.
+pub(super) struct Packed {
+    pub(super) file: String,
+    pub(super) overrides: String,
+    pub(super) numbers: String,
+}
+
+/// Packs settings.
+///
+/// # Errors
+/// `Garbled` if they cannot be written as JSON; never expected.
+pub(super) fn pack(file: &Rules, overrides: &Overrides, rules: &Rules) -> Result<Packed, StoreError> {
+    let unwritable = |error: serde_json::Error| StoreError::Garbled(error.to_string());
+    Ok(Packed {
+        file: serde_json::to_string(file).map_err(unwritable)?,
+        overrides: serde_json::to_string(overrides).map_err(unwritable)?,
+        numbers: numbers(rules),
+    })
+}
+
+/// The numbers in the order of `RULES` in `prelude.lua`.
+fn numbers(rules: &Rules) -> String {
+    let numbers = [
+        rules.rate.spacing_ns(),
+        rules.burst,
+        rules.burst_slots(),
+        rules.rate.slots_in(rules.hold),
+        rules.rate.slots_in(rules.step()),
+        micros(rules.step()),
+        micros(rules.return_within),
+        micros(rules.pass_ttl),
+        micros(rules.mark_kept()),
+        rules.max_waiting,
+    ];
+    let mut text: String = numbers.iter().map(|n| format!("{} ", n.min(&EXACT_MAX))).collect();
+    text.push_str(&rules.max_total.map_or_else(|| "-1".to_owned(), |n| n.min(EXACT_MAX).to_string()));
+    text
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,39 @@
+-- control: an operator's change, or new rules from the file.
+-- ARGV[5] what: pause [6] reason | resume | flush [6] lineage
+--       | rules [6] settings version they were made from [7] file, JSON [8] overrides, JSON [9] in force, numbers
+-- Answer: {'OK', snapshot}, or {'STALE'} if the settings have changed since they were read.
+-- Safe to repeat: each leads to the same state however often it is done; a flush to the lineage that the room
+-- already has does nothing, for it is the repeat of one that was done.
+local no = refuse(false)
+if no then return no end
+local now, what = clock(), ARGV[5]
+if what == 'rules' and tonumber(ARGV[6]) ~= s.settings then return { 'STALE' } end
+if what == 'flush' and ARGV[6] == s.lineage then return { 'OK', snapshot() } end
+raise_ceilings(now, 0)
+enter(now)
+if what == 'pause' then
+  s.phase, s.reason = 'paused', ARGV[6]
+  local granted = redis.call('ZRANGE', GR, 0, -1, 'WITHSCORES')
+  for i = 1, #granted, 2 do ready_set(tonumber(granted[i]), tonumber(granted[i + 1])) end
+  redis.call('DEL', GR)
+elseif what == 'resume' then
+  s.phase, s.reason = 'open', ''
+elseif what == 'rules' then
+  s.file, s.overrides, s.rules, s.settings = ARGV[7], ARGV[8], ARGV[9], s.settings + 1
+  read_rules()
+  local spacing, ahead = spacing_at(now, 0)
+  local us, ns = plus_ns(math.max(now, s.latest_slot), 0, ahead + spacing)
+  if us < s.clock_us or (us == s.clock_us and ns < s.clock_ns) then s.clock_us, s.clock_ns = us, ns end
+elseif what == 'flush' then
+  s.lineage, s.admitted, s.lapses = ARGV[6], 0, ''
+  s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
+  redis.call('UNLINK', RN, RS, GR, AD, LF)
+  for from = 0, BUCKETS - 1, 1024 do
+    local buckets = {}
+    for b = from, from + 1023 do buckets[#buckets + 1] = P .. ':i:' .. int(b) end
+    redis.call('UNLINK', unpack(buckets))
+  end
+end
+touch()
+save()
+return { 'OK', snapshot() }

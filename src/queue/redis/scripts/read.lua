@@ -1,0 +1,5 @@
+-- read: the room as it is. Changes nothing.
+-- Answer: {'OK', snapshot}.
+local no = refuse(false)
+if no then return no end
+return { 'OK', snapshot() }
