@@ -1,0 +1,156 @@
+//! One `[[room]]`.
+
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::net;
+use super::page;
+use super::pattern;
+use super::report::NOT_YET;
+use super::table::{Placed, Table};
+use super::types::{RoomConfig, SameSite};
+use super::value::{Parsed, duration, expected, from_text, one_of, quoted, rate_value, whole};
+use crate::room::{Rate, RoomId, Rules};
+
+/// Most rooms.
+pub(super) const ROOMS_MAX: usize = 1000;
+
+/// The largest whole number that every store keeps exactly.
+const COUNT_MAX: u64 = (1 << 53) - 1;
+
+/// A room, and where the things stand that rooms must not share.
+pub(super) struct Read {
+    /// `None` when something that every room needs is missing.
+    pub(super) config: Option<RoomConfig>,
+    pub(super) id: Option<RoomId>,
+    pub(super) hosts: Vec<String>,
+    pub(super) at: usize,
+    pub(super) key: String,
+    pub(super) paths: Vec<Placed<String>>,
+    pub(super) open_paths: Vec<Placed<String>>,
+}
+
+/// Reads a room; `over` stands over its rate.
+pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
+    let id = table.need("id", "\"spring-tour\"", from_text("a string", room_id));
+    if let Some(id) = &id {
+        table.call_room(id.as_str());
+    }
+    let hosts = table.list("hosts", from_text("a host name", net::host)).unwrap_or_default();
+    let path = || from_text("a path", pattern::pattern);
+    let paths = table.need_list("paths", "[\"/buy/**\"]", path());
+    let open_paths = table.list_placed("open_paths", path()).unwrap_or_default();
+    identity(&mut table);
+    let words = &[("lax", SameSite::Lax), ("strict", SameSite::Strict), ("none", SameSite::None)];
+    let same_site = table.read("same_site", one_of(words)).unwrap_or(SameSite::Lax);
+    let rules = release(table.table("release"), over);
+    let page = page::read(table.table("page"));
+    let (waiting, pass) = (table.table("waiting"), table.table("pass"));
+    let mut rules_or_any = rules.clone().or_else(|| Rate::per_second(1).map(Rules::at));
+    let poll_max = rules_or_any.as_mut().map(|rules| self::waiting(waiting, rules));
+    let leeway = rules_or_any.as_mut().map(|rules| self::pass(pass, rules));
+    schedule(&mut table);
+    table.not_yet(&["stock", "cors", "joining", "pacing"]);
+    let values = |list: &[Placed<String>]| list.iter().map(|placed| placed.value.clone()).collect();
+    let config = (|| {
+        Some(RoomConfig {
+            id: id.clone()?,
+            hosts: hosts.clone(),
+            paths: values(&paths),
+            open_paths: values(&open_paths),
+            rules: rules.and(rules_or_any)?,
+            poll_max: poll_max?,
+            same_site,
+            page,
+            leeway: leeway?,
+        })
+    })();
+    let (at, key) = table.place_of("id");
+    Read { config, id, hosts, at, key, paths, open_paths }
+}
+
+fn room_id(text: &str) -> Parsed<RoomId> {
+    let bad =
+        || format!("expected 1 to 64 of a-z, 0-9 and - such as \"spring-tour\", found {}", quoted(text));
+    RoomId::new(text).ok_or_else(bad)
+}
+
+fn identity(table: &mut Table<'_>) {
+    let mut table = table.table("identity");
+    table.read(
+        "kind",
+        from_text("a string", |text| match text {
+            "browser" => Ok(()),
+            "cookie" | "header" | "jwt" => Err(format!("{text:?} is {NOT_YET}")),
+            _ => Err(format!("expected \"browser\", found {}", quoted(text))),
+        }),
+    );
+    table.not_yet(&["name", "jwks", "claim", "missing", "login_url"]);
+}
+
+/// The rules with what `[room.release]` says; `None` without a rate.
+fn release(mut table: Table<'_>, over: Option<Rate>) -> Option<Rules> {
+    let rate = match over {
+        Some(_) => table.read("rate", rate_value).and(over).or(over),
+        None => table.need("rate", "\"50/s\"", rate_value),
+    };
+    let burst = table.read("burst", whole(1, Rate::PER_SECOND_MAX));
+    let hold = table.read("hold", duration("0s", "30s"));
+    let max_total = table.read("max_total", whole(1, COUNT_MAX));
+    table.not_yet(&["max_active"]);
+    let mut rules = Rules::at(rate?);
+    rules.burst = burst.unwrap_or(rules.burst);
+    rules.hold = hold.unwrap_or(rules.hold);
+    rules.max_total = max_total;
+    Some(rules)
+}
+
+/// Reads `[room.waiting]` into the rules; the longest poll interval.
+fn waiting(mut table: Table<'_>, rules: &mut Rules) -> Duration {
+    rules.return_within = table.read("return_within", duration("10s", "24h")).unwrap_or(rules.return_within);
+    rules.max_waiting = table.read("max", whole(1, 100_000_000)).unwrap_or(rules.max_waiting);
+    table.not_yet(&["absent_after"]);
+    let mut poll = table.table("poll");
+    let least = poll.read("min", duration("500ms", "1m"));
+    let most = poll.read("max", duration("500ms", "10m"));
+    rules.poll_min = least.unwrap_or(rules.poll_min);
+    let poll_max = most.unwrap_or(Duration::from_secs(30));
+    if poll_max < rules.poll_min {
+        let key = if most.is_some() { "max" } else { "min" };
+        let (least, most) = (super::value::written(rules.poll_min), super::value::written(poll_max));
+        poll.problem(key, format!("poll.max ({most}) must not be shorter than poll.min ({least})"));
+    }
+    poll_max
+}
+
+/// Reads `[room.pass]` into the rules; the leeway.
+fn pass(mut table: Table<'_>, rules: &mut Rules) -> Duration {
+    rules.pass_ttl = table.read("ttl", duration("1s", "24h")).unwrap_or(rules.pass_ttl);
+    let leeway = table.read("leeway", duration("0s", "1m")).unwrap_or(Duration::from_secs(5));
+    if leeway >= rules.pass_ttl {
+        table.problem("leeway", "must be shorter than ttl");
+    }
+    table.not_yet(&["first_use", "idle"]);
+    leeway
+}
+
+/// A schedule does not work yet; its times are judged all the same, so that a clock mistake shows early.
+fn schedule(table: &mut Table<'_>) {
+    table.not_yet(&["schedule"]);
+    if !table.has("schedule") {
+        return;
+    }
+    let mut schedule = table.table("schedule");
+    for key in ["doors", "opens", "closes"] {
+        schedule.read(key, |value| match value {
+            DeValue::Datetime(time)
+                if time.date.is_some() && time.time.is_some() && time.offset.is_some() =>
+            {
+                Ok(())
+            }
+            _ => Err(expected("a time with its offset such as 2026-12-24T12:00:00+08:00", value)),
+        });
+    }
+    let _ = schedule.find("lobby_order");
+}
