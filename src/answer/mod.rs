@@ -3,9 +3,22 @@
 //! Transport-neutral: request parts in, a [`Verdict`] or an [`Answer`] out. The doors (`proxy`, `crowd`) are
 //! thin adapters; nothing here knows pingora or hyper.
 
+mod cookies;
+mod desk;
+mod document;
+mod finish;
+mod gated;
+mod intent;
+mod problem;
+mod query;
+mod reply;
+mod reserved;
+mod room;
+mod settings;
 mod types;
 
-mod problem;
-
+pub use desk::{Clock, Desk};
+pub(crate) use finish::finish;
 pub use problem::{Problem, problem};
+pub use settings::{RoomSettings, SameSite, Settings};
 pub use types::{Answer, Door, Gate, Permit, Request, Verdict};

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Answer;
+use crate::metrics::RequestOutcome;
 
 /// A kind of refusal: its slug, which becomes `urn:ropeline:problem:<slug>`, and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,5 +41,6 @@ pub fn problem(kind: Problem, detail: &str, retry_after: Option<u64>) -> Answer 
     if let Some(seconds) = retry_after {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    Answer { status: kind.status, headers, body: Bytes::from(body.to_string()) }
+    let outcome = if kind.status.is_server_error() { RequestOutcome::Error } else { RequestOutcome::Refused };
+    Answer { status: kind.status, headers, body: Bytes::from(body.to_string()), outcome, room: None }
 }

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use crate::metrics::RequestOutcome;
 use crate::room::{Micros, RoomId};
+use crate::route::{Host, Target};
 
 /// Which listener a request came in by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,14 +26,10 @@ pub struct Request<'a> {
     pub method: &'a Method,
     /// Whether the visitor's connection is TLS: ours, or as told by a trusted proxy.
     pub https: bool,
-    /// The host in its one spelling: lower case, no port, no final dot.
-    pub host: &'a str,
-    /// Host and port as the visitor's browser knows them, for links and origins.
-    pub authority: &'a str,
-    /// The path in its one spelling, for matching only.
-    pub path: &'a str,
-    /// Path and query byte for byte as they came and as they would go on.
-    pub target: &'a str,
+    /// The host in its one spelling, and as the visitor's browser calls it.
+    pub host: &'a Host,
+    /// Path and query: in their one spelling for matching, byte for byte for forwarding.
+    pub target: &'a Target,
     /// The headers, as sent.
     pub headers: &'a HeaderMap,
     /// The peer, or the right-most hop that is not a trusted proxy.
@@ -49,6 +47,10 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body; the doors leave it out for HEAD.
     pub body: Bytes,
+    /// What kind of answer it is, for the counters and the log.
+    pub outcome: RequestOutcome,
+    /// The room that it is about, for the same.
+    pub room: Option<RoomId>,
 }
 
 /// What is to be done with a request.
@@ -72,6 +74,11 @@ pub struct Permit {
 }
 
 impl Permit {
+    /// For what needs no pass: open paths, and paths outside all rooms.
+    pub(super) const fn open() -> Self {
+        Self { room: None, visitor: None, pass: None, not_before: None, cookies: Vec::new() }
+    }
+
     /// The room that admitted the visitor; `None` on open paths and outside all rooms.
     #[must_use]
     pub fn room(&self) -> Option<&RoomId> {
@@ -100,6 +107,20 @@ impl Permit {
     #[must_use]
     pub fn cookies(&self) -> &[HeaderValue] {
         &self.cookies
+    }
+}
+
+#[cfg(test)]
+impl Permit {
+    /// A permit for tests of the doors, which have no line.
+    pub(crate) fn for_tests(room: Option<&str>, not_before: Option<Micros>) -> Self {
+        Self {
+            room: room.and_then(RoomId::new),
+            visitor: room.map(|_| "a-visitor".to_owned()),
+            pass: room.map(|_| "the.pass".to_owned()),
+            not_before,
+            cookies: vec![HeaderValue::from_static("rl_p_a=the.pass; HttpOnly; Path=/")],
+        }
     }
 }
 

@@ -1,0 +1,143 @@
+//! The desk where every request is decided: routes it, and asks the room that it leads to.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::StatusCode;
+
+use super::cookies::Cookies;
+use super::room::RoomDesk;
+use super::{Answer, Gate, Permit, Problem, Request, Settings, Verdict, problem};
+use crate::page::Page;
+use crate::queue::Line;
+use crate::room::Micros;
+use crate::route::{Found, Routes};
+use crate::token::Keyring;
+
+/// Where the time of day comes from.
+pub type Clock = Arc<dyn Fn() -> Micros + Send + Sync>;
+
+/// A host that is not served here.
+pub(super) const UNSERVED: Problem =
+    Problem::new("unserved-host", StatusCode::MISDIRECTED_REQUEST, "This host is not served here");
+const AMBIGUOUS: Problem = Problem::new(
+    "ambiguous-request",
+    StatusCode::BAD_REQUEST,
+    "The request can be read in more than one way",
+);
+pub(super) const NOT_FOUND: Problem = Problem::new("not-found", StatusCode::NOT_FOUND, "Nothing is here");
+
+/// Decides requests for all rooms. Holds no state of its own.
+pub struct Desk {
+    routes: Routes,
+    pub(super) rooms: Vec<RoomDesk>,
+    pub(super) keyring: Arc<Keyring>,
+    prefix: String,
+    crowd_url: Option<String>,
+    cors_origins: Vec<String>,
+    clock: Clock,
+}
+
+/// Addresses that the waiting page needs.
+pub(super) struct Links {
+    pub(super) poll: String,
+    pub(super) leave: String,
+    pub(super) rejoin: String,
+}
+
+impl Desk {
+    /// A desk for rooms whose lines are given in the order of the settings, which is that of the routes.
+    #[must_use]
+    pub fn new(
+        settings: Settings,
+        routes: Routes,
+        lines: Vec<Arc<Line>>,
+        keyring: Arc<Keyring>,
+        clock: Clock,
+    ) -> Self {
+        debug_assert_eq!(settings.rooms.len(), lines.len());
+        let rooms = settings.rooms.into_iter().zip(lines).map(|(settings, line)| RoomDesk {
+            page: Page::new(&settings.page),
+            cookies: Cookies::new(&settings.id, settings.same_site),
+            keyring: Arc::clone(&keyring),
+            settings,
+            line,
+        });
+        Self {
+            routes,
+            rooms: rooms.collect(),
+            keyring,
+            prefix: settings.prefix,
+            crowd_url: settings.crowd_url,
+            cors_origins: settings.cors_origins,
+            clock,
+        }
+    }
+
+    pub(super) fn now(&self) -> Micros {
+        (self.clock)()
+    }
+
+    pub(super) fn crowd_url(&self) -> Option<&str> {
+        self.crowd_url.as_deref()
+    }
+
+    pub(super) fn may_call(&self, origin: &str) -> bool {
+        self.cors_origins.iter().any(|allowed| allowed == origin)
+    }
+
+    /// Whether any other origin may call.
+    pub(super) fn is_shared(&self) -> bool {
+        !self.cors_origins.is_empty()
+    }
+
+    /// Whether a target, read as we read every request, lies under the reserved prefix.
+    pub(super) fn is_reserved(&self, path: &str) -> bool {
+        path == self.prefix || path.strip_prefix(&self.prefix).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    pub(super) fn links(&self, room: &RoomDesk, enter: &str) -> Links {
+        let at = format!("{}/v1/rooms/{}", self.prefix, room.line.room());
+        let polled = self.crowd_url.as_deref().unwrap_or_default().trim_end_matches('/');
+        Links {
+            poll: format!("{polled}{at}/position"),
+            leave: format!("{polled}{at}/ticket"),
+            rejoin: format!("{at}/tickets?return={}", super::query::escape(enter)),
+        }
+    }
+}
+
+/// Says which room an answer is about.
+pub(super) fn about(room: &RoomDesk, answer: Answer) -> Answer {
+    Answer { room: Some(room.line.room().clone()), ..answer }
+}
+
+#[async_trait]
+impl Gate for Desk {
+    async fn decide(&self, request: &Request<'_>) -> Verdict {
+        match self.routes.find(request.host, request.target) {
+            Found::Room(index) => match self.rooms.get(index) {
+                Some(room) => match self.gated(room, request).await {
+                    Verdict::Answer(answer) => Verdict::Answer(about(room, answer)),
+                    forward => forward,
+                },
+                None => Verdict::Answer(problem(NOT_FOUND, "", None)),
+            },
+            Found::Open(_) | Found::Free => Verdict::Forward(Permit::open()),
+            Found::Prefix(rest) => Verdict::Answer(self.reserved(rest, request).await),
+            Found::Unserved => Verdict::Answer(problem(UNSERVED, "", None)),
+            Found::Ambiguous => Verdict::Answer(problem(
+                AMBIGUOUS,
+                "Servers read such a path in different ways; please send it in its plain spelling.",
+                None,
+            )),
+        }
+    }
+
+    async fn wait(&self, request: &Request<'_>) -> Answer {
+        match self.routes.below_prefix(request.target) {
+            Some(rest) => self.reserved(rest, request).await,
+            None => problem(NOT_FOUND, "Only the waiting room's own addresses are served here.", None),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The poll document: what the room and the visitor are told, in one shape for polls, joins and refusals.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::queue::View;
+use crate::room::{Micros, Number, Phase, RoomId, Snapshot};
+
+/// The document. Absent parts are left out, except the visitor, who is null without a place.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Document {
+    pub(super) room: RoomDocument,
+    pub(super) visitor: Option<VisitorDocument>,
+    pub(super) next_poll_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ticket: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pass: Option<PassDocument>,
+}
+
+/// The room alone. Written as it is rather than through a `Value`: it is what a crowd without places asks for.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct RoomAlone {
+    pub(super) room: RoomDocument,
+}
+
+/// What everybody is told.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct RoomDocument {
+    pub(super) id: String,
+    pub(super) state: &'static str,
+    pub(super) waiting: Option<u64>,
+    pub(super) rate_per_second: Option<f64>,
+    pub(super) remaining: Option<u64>,
+    pub(super) message: Option<String>,
+    pub(super) server_time: String,
+    pub(super) opens_at: Option<String>,
+    pub(super) draw: Option<()>,
+}
+
+/// What one visitor is told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct VisitorDocument {
+    pub(super) state: VisitorState,
+    pub(super) number: Option<u64>,
+    pub(super) position: Option<u64>,
+    pub(super) ahead: Option<u64>,
+    pub(super) wait_seconds: Option<Wait>,
+    pub(super) likely: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum VisitorState {
+    Waiting,
+    Admitted,
+    Lapsed,
+    Left,
+}
+
+/// An estimated wait in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Wait {
+    pub(super) low: u64,
+    pub(super) high: u64,
+}
+
+/// The pass as a client sees it; the token only where the contract allows one in a body.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct PassDocument {
+    pub(super) expires_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) token: Option<String>,
+}
+
+impl RoomDocument {
+    pub(super) fn of(id: &RoomId, view: &View, now: Micros) -> Self {
+        let snapshot = view.snapshot.as_deref();
+        let message = snapshot.and_then(|s| s.overrides.message.clone().or_else(|| s.reason.clone()));
+        Self {
+            id: id.to_string(),
+            state: state(view),
+            waiting: snapshot.map(Snapshot::waiting),
+            rate_per_second: snapshot.map(|s| s.rules.rate.as_per_second()),
+            remaining: None,
+            message,
+            server_time: rfc3339(now),
+            opens_at: None,
+            draw: None,
+        }
+    }
+}
+
+fn state(view: &View) -> &'static str {
+    match &view.snapshot {
+        Some(snapshot) if view.fresh => match snapshot.phase {
+            Phase::Open => "open",
+            Phase::Paused => "paused",
+        },
+        _ => "unavailable",
+    }
+}
+
+impl VisitorDocument {
+    /// Somebody in line.
+    pub(super) fn waiting(number: Number, view: &View) -> Self {
+        let position = view.snapshot.as_deref().map(|s| s.position(number));
+        Self {
+            state: VisitorState::Waiting,
+            number: Some(number.0),
+            position,
+            ahead: position.map(|p| p - 1),
+            wait_seconds: wait(number, view),
+            likely: None,
+        }
+    }
+
+    /// Somebody who is not in line any more.
+    pub(super) fn settled(state: VisitorState, number: Number) -> Self {
+        let (number, position, ahead, wait_seconds, likely) = (Some(number.0), None, None, None, None);
+        Self { state, number, position, ahead, wait_seconds, likely }
+    }
+}
+
+/// Between what the set rate allows and what the frontier's speed of late makes likely; unknown while the
+/// room does not release.
+fn wait(number: Number, view: &View) -> Option<Wait> {
+    let snapshot = view.snapshot.as_deref().filter(|s| view.fresh && s.phase == Phase::Open)?;
+    let best = snapshot.turn_in(number).as_secs_f64();
+    // No-shows make the frontier faster than the rate, an outage slower.
+    let rate = snapshot.rules.rate.as_per_second();
+    let factor = view.speed.map_or(1.0, |speed| rate / speed.max(rate / 20.0)).clamp(0.05, 20.0);
+    let (fast, slow) = (best * factor.min(1.0), best * factor.max(1.0));
+    let margin = snapshot.rules.hold.as_secs_f64();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates; never negative")]
+    let (low, high) = ((fast * 0.9) as u64, (slow * 1.15 + margin).ceil() as u64);
+    Some(Wait { low, high: high.max(low + 1) })
+}
+
+/// A moment as in `2026-12-24T04:00:01Z`.
+pub(super) fn rfc3339(moment: Micros) -> String {
+    let seconds = i64::try_from(moment.seconds()).unwrap_or(i64::MAX);
+    let time = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(&Rfc3339).unwrap_or_default()
+}
+
+/// Milliseconds for `next_poll_ms`.
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

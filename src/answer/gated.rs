@@ -1,0 +1,125 @@
+//! A request on a room's path: the one place that says forward, wait or refuse.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Method, StatusCode};
+
+use super::cookies::{Kind, TICKET_MAX_AGE};
+use super::desk::Desk;
+use super::intent::{Intent, is_cross_site};
+use super::room::{Place, RoomDesk, Trouble, Visitor};
+use super::{Permit, Request, Verdict, reply};
+use crate::room::Micros;
+use crate::token::IssuedPass;
+
+impl Desk {
+    /// Forward with a valid pass; otherwise ask the line, if the request is one that may.
+    pub(super) async fn gated(&self, room: &RoomDesk, request: &Request<'_>) -> Verdict {
+        let now = self.now();
+        if let Some((pass, token)) = room.pass(request, now) {
+            return Verdict::Forward(Permit {
+                room: Some(room.line.room().clone()),
+                visitor: Some(pass.visitor.clone()),
+                pass: Some(token),
+                not_before: (pass.not_before > now).then_some(pass.not_before),
+                cookies: Vec::new(),
+            });
+        }
+        let intent = Intent::of(request.method, request.headers);
+        let cross_site = is_cross_site(request.headers, request.host.authority());
+        if !intent.takes_place(request.method, cross_site) {
+            return Verdict::Answer(reply::gated(self, room, request, &Visitor::Nobody));
+        }
+        match self.visitor(room, request, room.hold()).await {
+            Ok(Visitor::Admitted(place, pass)) => forward(room, request, &place, &pass, now),
+            Ok(visitor) if intent == Intent::Navigation => {
+                Verdict::Answer(reply::page(self, room, request, &visitor))
+            }
+            Ok(visitor) => Verdict::Answer(reply::gated(self, room, request, &visitor)),
+            Err(trouble) => Verdict::Answer(self.unavailable(room, request, intent, &trouble)),
+        }
+    }
+
+    /// The visitor behind a request that may take a place: by ticket, or by joining.
+    async fn visitor(
+        &self,
+        room: &RoomDesk,
+        request: &Request<'_>,
+        patience: Duration,
+    ) -> Result<Visitor, Trouble> {
+        if !room.view().fresh {
+            return Err(Trouble::Store);
+        }
+        match room.ticket(request) {
+            Some((ticket, text)) => room.standing(&ticket, text, patience).await,
+            None => room.join(self.now(), patience).await,
+        }
+    }
+
+    /// The store cannot be asked: whoever holds a ticket is told that the place is kept.
+    fn unavailable(
+        &self,
+        room: &RoomDesk,
+        request: &Request<'_>,
+        intent: Intent,
+        trouble: &Trouble,
+    ) -> super::Answer {
+        tracing::debug!(room = %room.line.room(), ?trouble, "answered as unavailable");
+        let held = room.ticket(request);
+        let visitor = held.map_or(Visitor::Nobody, |(ticket, text)| {
+            Visitor::Waiting(Place { number: ticket.number, ticket: text, new: false })
+        });
+        reply::unavailable(self, room, request, &visitor, intent == Intent::Navigation)
+    }
+}
+
+/// The turn has come with this very request: it goes on at its slot, and the answer brings the pass.
+fn forward(room: &RoomDesk, request: &Request<'_>, place: &Place, pass: &IssuedPass, now: Micros) -> Verdict {
+    let slot = Micros(pass.claims.slot);
+    Verdict::Forward(Permit {
+        room: Some(room.line.room().clone()),
+        visitor: Some(pass.claims.sub.clone()),
+        pass: Some(pass.token.clone()),
+        not_before: (slot > now).then_some(slot),
+        cookies: tokens(room, request, place, Some(pass), now),
+    })
+}
+
+/// `Set-Cookie` lines that a visitor should get: the ticket of a new place, the pass of an admission. An
+/// application that sent its ticket as a bearer keeps its tokens itself.
+pub(super) fn tokens(
+    room: &RoomDesk,
+    request: &Request<'_>,
+    place: &Place,
+    pass: Option<&IssuedPass>,
+    now: Micros,
+) -> Vec<HeaderValue> {
+    if super::room::bearer(request.headers).is_some() {
+        return Vec::new();
+    }
+    let ticket =
+        place.new.then(|| room.cookies.set(Kind::Ticket, request.https, &place.ticket, TICKET_MAX_AGE));
+    let pass = pass.map(|pass| {
+        let left = Duration::from_secs(pass.claims.exp.saturating_sub(now.seconds()));
+        room.cookies.set(Kind::Pass, request.https, &pass.token, left)
+    });
+    [ticket, pass].into_iter().flatten().flatten().collect()
+}
+
+/// Where a visitor goes when the turn has come, always by GET and on the same site: the page that was asked
+/// for, or after a form was posted the page that the form was on.
+pub(super) fn enter_url<'r>(request: &Request<'r>) -> &'r str {
+    if *request.method == Method::GET {
+        return request.target.raw();
+    }
+    let referer = request.headers.get(http::header::REFERER).and_then(|v| v.to_str().ok());
+    let own = referer.and_then(|url| {
+        let (_, rest) = url.split_once("://")?;
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        authority.eq_ignore_ascii_case(request.host.authority()).then_some(path)
+    });
+    own.unwrap_or(request.target.raw())
+}
+
+/// The status of an answer that keeps a request of an application waiting.
+pub(super) const KEPT_WAITING: StatusCode = StatusCode::SERVICE_UNAVAILABLE;

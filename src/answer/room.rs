@@ -1,0 +1,193 @@
+//! One room at the desk: its line, its page, its cookies, and the questions that both kinds of answers ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, header};
+
+use super::cookies::{Cookies, Kind};
+use super::{Request, RoomSettings};
+use crate::metrics;
+use crate::page::Page;
+use crate::queue::{Line, StoreError, View};
+use crate::room::{Admission, JoinOutcome, Lineage, Micros, Number, Snapshot, Standing};
+use crate::token::{CannotSign, IssuedPass, Keyring, Pass, Ticket};
+
+/// The header that carries a pass for clients without cookies.
+pub(super) const PASS_HEADER: &str = "x-ropeline-pass";
+
+pub(super) struct RoomDesk {
+    pub(super) settings: RoomSettings,
+    pub(super) line: Arc<Line>,
+    pub(super) page: Page,
+    pub(super) cookies: Cookies,
+    pub(super) keyring: Arc<Keyring>,
+}
+
+/// What is known of a visitor after asking.
+#[derive(Debug, Clone)]
+pub(super) enum Visitor {
+    /// No place, and none was asked for.
+    Nobody,
+    /// In line.
+    Waiting(Place),
+    /// The turn has come; the pass is ready.
+    Admitted(Place, Box<IssuedPass>),
+    /// Must join anew.
+    Lapsed(Place),
+    /// Gave the place up.
+    Left(Place),
+    /// The line is full.
+    Full,
+}
+
+/// A place and the ticket that proves it.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) number: Number,
+    pub(super) ticket: String,
+    /// Whether this request made the place.
+    pub(super) new: bool,
+}
+
+/// Why a visitor could not be told anything.
+#[derive(Debug, Clone)]
+pub(super) enum Trouble {
+    /// The store, or before the first snapshot.
+    Store,
+    /// A pass could not be signed.
+    Signing,
+}
+
+impl From<StoreError> for Trouble {
+    fn from(_: StoreError) -> Self {
+        Self::Store
+    }
+}
+
+impl From<CannotSign> for Trouble {
+    fn from(_: CannotSign) -> Self {
+        Self::Signing
+    }
+}
+
+impl RoomDesk {
+    /// The valid pass of a request, and its text. No store call.
+    pub(super) fn pass<'r>(&self, request: &Request<'r>, now: Micros) -> Option<(Arc<Pass>, String)> {
+        let cookies = self.cookies.values(Kind::Pass, request.https, request.headers);
+        let header = request.headers.get(PASS_HEADER).and_then(|v| v.to_str().ok());
+        header.into_iter().chain(cookies).find_map(|text| {
+            match self.keyring.check_pass(self.line.room(), text, now, self.settings.leeway) {
+                Ok(pass) => Some((pass, text.to_owned())),
+                Err(fault) => {
+                    metrics::token_refused(metrics::Token::Pass, fault.label());
+                    None
+                }
+            }
+        })
+    }
+
+    /// The valid ticket of a request, from the bearer header or the cookie.
+    pub(super) fn ticket(&self, request: &Request<'_>) -> Option<(Ticket, String)> {
+        let cookies = self.cookies.values(Kind::Ticket, request.https, request.headers);
+        bearer(request.headers).into_iter().chain(cookies).find_map(|text| {
+            match self.keyring.open_ticket(self.line.room(), text) {
+                Ok(ticket) => Some((ticket, text.to_owned())),
+                Err(fault) => {
+                    metrics::token_refused(metrics::Token::Ticket, fault.label());
+                    None
+                }
+            }
+        })
+    }
+
+    /// Where the holder of a ticket stands. From memory for those who are not called yet.
+    pub(super) async fn standing(
+        &self,
+        ticket: &Ticket,
+        text: String,
+        patience: Duration,
+    ) -> Result<Visitor, Trouble> {
+        let snapshot = self.snapshot().ok_or(Trouble::Store)?;
+        let place = Place { number: ticket.number, ticket: text, new: false };
+        if ticket.lineage != snapshot.lineage {
+            return Ok(Visitor::Lapsed(place));
+        }
+        if ticket.number > snapshot.called && ticket.number <= snapshot.last {
+            let left = self.line.has_left(ticket.number);
+            return Ok(if left { Visitor::Left(place) } else { Visitor::Waiting(place) });
+        }
+        let standing = self.line.ask(ticket.number, patience).await?;
+        self.visitor(place, standing, ticket.lineage, snapshot.rules.pass_ttl)
+    }
+
+    /// Takes a place, and waits for the turn if that comes at once.
+    pub(super) async fn join(&self, now: Micros, patience: Duration) -> Result<Visitor, Trouble> {
+        let outcome = self.line.join(None).await?;
+        let snapshot = self.snapshot().ok_or(Trouble::Store)?;
+        let JoinOutcome::Placed { number, standing, .. } = outcome else {
+            metrics::joined(self.line.room(), metrics::Join::Full);
+            return Ok(Visitor::Full);
+        };
+        metrics::joined(self.line.room(), metrics::Join::New);
+        let (room, lineage) = (self.line.room().clone(), snapshot.lineage);
+        let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now });
+        let place = Place { number, ticket, new: true };
+        let near = standing == Standing::Waiting && snapshot.is_near(number) && !patience.is_zero();
+        // The place is made: if the store goes away now, it is kept and told as waiting.
+        let standing =
+            if near { self.line.ask(number, patience).await.unwrap_or(Standing::Waiting) } else { standing };
+        self.visitor(place, standing, lineage, snapshot.rules.pass_ttl)
+    }
+
+    fn visitor(
+        &self,
+        place: Place,
+        standing: Standing,
+        lineage: Lineage,
+        ttl: Duration,
+    ) -> Result<Visitor, Trouble> {
+        Ok(match standing {
+            Standing::Waiting => Visitor::Waiting(place),
+            Standing::Admitted(admission) => self.admitted(place, admission, lineage, ttl)?,
+            Standing::Left => Visitor::Left(place),
+            Standing::Lapsed | Standing::Unknown => Visitor::Lapsed(place),
+        })
+    }
+
+    fn admitted(
+        &self,
+        place: Place,
+        admission: Admission,
+        lineage: Lineage,
+        ttl: Duration,
+    ) -> Result<Visitor, Trouble> {
+        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl)?;
+        Ok(Visitor::Admitted(place, Box::new(pass)))
+    }
+
+    pub(super) fn view(&self) -> View {
+        self.line.view()
+    }
+
+    pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.line.view().snapshot
+    }
+
+    /// A turn that comes within this time is waited for on the request.
+    pub(super) fn hold(&self) -> Duration {
+        self.snapshot().map_or(Duration::ZERO, |snapshot| snapshot.rules.hold)
+    }
+
+    /// Whether the room is on this host.
+    pub(super) fn is_on(&self, host: &str) -> bool {
+        self.settings.hosts.is_empty() || self.settings.hosts.iter().any(|h| h == host)
+    }
+}
+
+/// The bearer token of a request.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
