@@ -10,19 +10,24 @@
 //! | [`queue`] | the line made durable and shared: `QueueStore`, its two drivers, the batches of an instance |
 //! | [`cache`], [`limit`], [`page`] | responses in memory; bounds on clients; the waiting page |
 //! | [`answer`] | everything we answer ourselves, free of any HTTP library |
+//! | [`listen`] | ports, the accept loop and the bounds that both doors share |
 //! | [`proxy`], [`crowd`] | the two doors: pingora for the shop's addresses, hyper for those who wait |
 //! | [`admin`] | the operator's API |
+//! | [`command`] | what may be typed, and `ctl` |
 //! | [`config`] | the TOML document as everybody's settings |
+//! | [`command`] | what the command line does besides serving |
 //! | [`server`] | wires the parts |
 //! | [`demo`] | a shop, a room and a crowd to look at |
 
 pub mod admin;
 pub mod answer;
 pub mod cache;
+pub mod command;
 pub mod config;
 pub mod crowd;
 pub mod demo;
 pub mod limit;
+pub mod listen;
 pub mod metrics;
 pub mod page;
 pub mod proxy;

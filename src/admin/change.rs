@@ -1,0 +1,131 @@
+//! Every change to a room goes through [`make`]: precondition, store, log, answer.
+//!
+//! Changes of one instance are made one after the other, so that nothing comes between a precondition and its
+//! change. A change runs in a task of its own: an operator's terminal that goes away must not leave it half
+//! reported.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use rand::Rng;
+
+use super::access::Operator;
+use super::document::RoomDocument;
+use super::reply::{self, CHANGED_MEANWHILE};
+use super::router::Admin;
+use super::version::{self, Precondition};
+use crate::metrics;
+use crate::queue::{StoreError, View};
+use crate::room::{Control, RoomId, Snapshot};
+
+/// What an operator asked for.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// A control that the store makes.
+    Control(Control),
+    /// The room itself.
+    Create,
+}
+
+impl Change {
+    /// One word for log and metrics.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Control(Control::Pause { .. }) => "pause",
+            Self::Control(Control::Resume) => "resume",
+            Self::Control(Control::Set(_)) => "set",
+            Self::Control(Control::Rules(_)) => "rules",
+            Self::Control(Control::Flush(_)) => "flush",
+            Self::Create => "create",
+        }
+    }
+}
+
+/// Makes a change and answers with the room after it, once the store has it.
+pub(super) async fn make(
+    admin: Admin,
+    who: Operator,
+    room: RoomId,
+    condition: Precondition,
+    change: Change,
+) -> Response {
+    let task = tokio::spawn(async move {
+        let most = admin.settings.change_timeout;
+        tokio::time::timeout(most, one_by_one(&admin, &who, &room, &condition, change)).await
+    });
+    match task.await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => {
+            tracing::error!("a change was given up: the store neither made nor refused it in time");
+            reply::maybe_done(soon())
+        }
+        Err(_) => reply::internal(),
+    }
+}
+
+async fn one_by_one(
+    admin: &Admin,
+    who: &Operator,
+    room: &RoomId,
+    condition: &Precondition,
+    change: Change,
+) -> Response {
+    let _one = admin.changes.lock().await;
+    if let Err(refusal) = check(admin, room, condition) {
+        return *refusal;
+    }
+    let (word, what) = (change.word(), format!("{change:?}"));
+    let made = match change {
+        Change::Control(control) => admin.desk.control(room, control).await,
+        Change::Create => admin.desk.create(room).await,
+    };
+    report(who, room, word, &what, &made);
+    match made {
+        Ok(snapshot) => document(room, snapshot),
+        Err(error) => reply::store_failed(&error, soon()),
+    }
+}
+
+/// Whether the precondition holds for what is known right now.
+fn check(admin: &Admin, room: &RoomId, condition: &Precondition) -> Result<(), Box<Response>> {
+    if *condition == Precondition::None {
+        return Ok(());
+    }
+    let view = admin.desk.view(room).filter(|view| view.fresh);
+    let Some(snapshot) = view.and_then(|view| view.snapshot) else {
+        return Err(Box::new(reply::not_known(soon())));
+    };
+    if condition.met_by(&version::of(&snapshot)) {
+        return Ok(());
+    }
+    let detail = "The room is no longer as it was when you read it; read it again and decide anew.";
+    Err(Box::new(reply::problem(CHANGED_MEANWHILE, detail, None)))
+}
+
+/// One line per change: who, what, which room. What operators typed is quoted, so that it stays one line.
+fn report(
+    who: &Operator,
+    room: &RoomId,
+    word: &'static str,
+    what: &str,
+    made: &Result<Arc<Snapshot>, StoreError>,
+) {
+    match made {
+        Ok(_) => tracing::info!(operator = ?who.name, %room, change = word, what, "room changed"),
+        Err(error) => {
+            tracing::warn!(operator = ?who.name, %room, change = word, what, %error, "room not changed");
+        }
+    }
+    metrics::changed(room, word, if made.is_ok() { "ok" } else { "failed" });
+}
+
+fn document(room: &RoomId, snapshot: Arc<Snapshot>) -> Response {
+    let version = version::of(&snapshot);
+    let view = View::just_read(snapshot);
+    reply::document(&RoomDocument::of(room, &view), Some(&version))
+}
+
+/// Seconds until trying again makes sense; jittered, so that scripts do not come back together.
+fn soon() -> u64 {
+    rand::rng().random_range(1..=4)
+}

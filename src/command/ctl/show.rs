@@ -1,0 +1,226 @@
+//! Answers for people: a table of rooms, one room in detail, one line after a change.
+
+use std::fmt::Write;
+
+use super::args::Verb;
+use crate::admin::{RoomDocument, RoomsDocument, State};
+
+/// The text for the answer to a verb.
+pub(super) fn answer(verb: &Verb, body: &str) -> Result<String, serde_json::Error> {
+    Ok(match verb {
+        Verb::Status { room: None } => table(&serde_json::from_str::<RoomsDocument>(body)?.rooms),
+        Verb::Status { .. } => detail(&serde_json::from_str(body)?),
+        _ => done(verb, &serde_json::from_str(body)?),
+    })
+}
+
+fn state(room: &RoomDocument) -> &'static str {
+    match room.state {
+        State::Open => "open",
+        State::Paused => "paused",
+        State::Unavailable => "unavailable",
+    }
+}
+
+/// A number with a mark at each thousand.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A value, marked if an operator changed it.
+fn marked(room: &RoomDocument, name: &str, value: String) -> String {
+    if room.overridden.iter().any(|o| o == name) { format!("{value} *") } else { value }
+}
+
+fn table(rooms: &[RoomDocument]) -> String {
+    if rooms.is_empty() {
+        return "No rooms.\n".to_owned();
+    }
+    let head = ["ROOM", "STATE", "WAITING", "ADMITTED", "RATE", "NOTE"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(head).chain(rooms.iter().map(row)).collect();
+    let mut text = columns(&rows, &[2, 3]);
+    if rooms.iter().any(|room| !room.overridden.is_empty()) {
+        text.push_str("* changed by an operator; wins over the file until unset\n");
+    }
+    text
+}
+
+fn row(room: &RoomDocument) -> [String; 6] {
+    let unknown = || "-".to_owned();
+    let line = |pick: fn(&crate::admin::LineDocument) -> u64| {
+        room.line.as_ref().map_or_else(unknown, |line| grouped(pick(line)))
+    };
+    let rate = room.settings.as_ref().map_or_else(unknown, |s| marked(room, "rate", s.rate.clone()));
+    let message = || room.settings.as_ref().and_then(|s| s.message.clone());
+    let note = match (room.state, &room.reason) {
+        (State::Unavailable, _) if room.line.is_none() => "never read from the store".to_owned(),
+        (State::Unavailable, _) => "the store cannot be asked; last known".to_owned(),
+        (State::Paused, Some(reason)) => reason.clone(),
+        _ => message().unwrap_or_default(),
+    };
+    let id = room.id.to_string();
+    [id, state(room).to_owned(), line(|l| l.waiting), line(|l| l.admitted), rate, one_line(&note)]
+}
+
+/// Text from elsewhere as one line that cannot steer a terminal.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Rows as columns; those in `right` are set to the right.
+fn columns<const N: usize>(rows: &[[String; N]], right: &[usize]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (i, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let gap = if i == 0 { "" } else { "  " };
+            let _ = if right.contains(&i) {
+                write!(line, "{gap}{cell:>width$}")
+            } else {
+                write!(line, "{gap}{cell:<width$}")
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn detail(room: &RoomDocument) -> String {
+    let mut rows = vec![("room", room.id.to_string()), ("state", state(room).to_owned())];
+    let none = || "-".to_owned();
+    rows.push(("as of", room.as_of.clone().unwrap_or_else(none)));
+    rows.extend(room.reason.iter().map(|reason| ("reason", one_line(reason))));
+    if let Some(line) = &room.line {
+        rows.extend([
+            ("waiting", grouped(line.waiting)),
+            ("admitted", grouped(line.admitted)),
+            ("settled up to", grouped(line.frontier)),
+            ("called up to", grouped(line.called)),
+            ("last number", grouped(line.last)),
+            ("lineage", line.lineage.clone()),
+        ]);
+    }
+    if let Some(settings) = &room.settings {
+        let total = settings.max_total.map_or_else(|| "no bound".to_owned(), grouped);
+        let message = settings.message.as_deref().map_or_else(none, one_line);
+        rows.extend([
+            ("rate", marked(room, "rate", settings.rate.clone())),
+            ("burst", marked(room, "burst", grouped(settings.burst))),
+            ("max_total", marked(room, "max_total", total)),
+            ("message", marked(room, "message", message)),
+            ("hold", settings.hold.clone()),
+            ("poll min", settings.poll_min.clone()),
+            ("return_within", settings.return_within.clone()),
+            ("pass ttl", settings.pass_ttl.clone()),
+            ("max waiting", grouped(settings.max_waiting)),
+        ]);
+    }
+    let rows: Vec<_> = rows.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
+    let mut text = columns(&rows, &[]);
+    if !room.fresh {
+        text.push_str("The store cannot be asked right now; this is the last that was known.\n");
+    }
+    if !room.overridden.is_empty() {
+        text.push_str("* changed by an operator; wins over the file until unset\n");
+    }
+    text
+}
+
+/// One line after a change, with what it means.
+fn done(verb: &Verb, room: &RoomDocument) -> String {
+    let waiting = room.line.as_ref().map_or(0, |line| line.waiting);
+    let waiting = grouped(waiting);
+    let what = match verb {
+        Verb::Pause { .. } => format!("paused; nobody goes in, {waiting} waiting keep their places"),
+        Verb::Resume { .. } => format!("resumed at {}, {waiting} waiting", rate(room)),
+        Verb::Create { .. } => format!("in the store, {}, {waiting} waiting", state(room)),
+        Verb::Flush { .. } => "flushed; everybody joins anew".to_owned(),
+        Verb::Rate { unset: true, .. } => format!("rate is the file's again: {}", rate(room)),
+        Verb::Rate { .. } => format!("rate is {}, until unset", rate(room)),
+        Verb::Message { unset: true, .. } => "shows no message any more".to_owned(),
+        Verb::Message { .. } => "shows the message, until unset".to_owned(),
+        Verb::Set { .. } | Verb::Status { .. } => {
+            let changed = room.overridden.join(", ");
+            format!("changed by operators: {}", if changed.is_empty() { "nothing" } else { &changed })
+        }
+    };
+    format!("{}: {what}\n", room.id)
+}
+
+fn rate(room: &RoomDocument) -> String {
+    room.settings.as_ref().map_or_else(|| "an unknown rate".to_owned(), |s| s.rate.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::admin::test_support::{room as id, snapshot};
+    use crate::queue::View;
+    use crate::room::{Phase, Rate, Snapshot};
+
+    fn document(name: &str, change: impl FnOnce(&mut Snapshot)) -> RoomDocument {
+        let mut snapshot = snapshot();
+        change(&mut snapshot);
+        RoomDocument::of(&id(name), &View::just_read(Arc::new(snapshot)))
+    }
+
+    #[test]
+    fn rooms_are_a_table() {
+        let paused = document("spring-tour", |s| {
+            s.phase = Phase::Paused;
+            s.reason = Some("shop is\ndown \u{1b}[31m".to_owned());
+            s.overrides.rate = Rate::per_second(50);
+        });
+        let away = RoomDocument::of(
+            &id("new-year"),
+            &View { snapshot: None, fresh: false, fault: None, speed: None },
+        );
+        let expected = "\
+ROOM         STATE        WAITING  ADMITTED  RATE    NOTE
+spring-tour  paused        55,310    11,500  50/s *  shop is down  [31m
+new-year     unavailable        -         -  -       never read from the store
+* changed by an operator; wins over the file until unset
+";
+        assert_eq!(table(&[paused, away]), expected);
+        assert_eq!(table(&[]), "No rooms.\n");
+    }
+
+    #[test]
+    fn one_room_is_told_in_detail() {
+        let text = detail(&document("spring-tour", |s| s.overrides.message = Some("Soon.".to_owned())));
+        for line in [
+            "room           spring-tour",
+            "as of          2026-12-24T04:00:00Z",
+            "settled up to  12,000",
+            "rate           50/s",
+            "max_total      no bound",
+            "message        Soon. *",
+            "pass ttl       30m",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}
