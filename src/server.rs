@@ -1,1 +1,0 @@
-//! (see the table in lib.rs)

@@ -1,0 +1,116 @@
+//! The operator's API with the lines, tokens and limits of this instance behind it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+
+use super::StartError;
+use crate::admin::{self, Holder, Parts};
+use crate::answer::Clock;
+use crate::config::{self, Config};
+use crate::limit;
+use crate::metrics;
+use crate::queue::{Line, StoreError, View};
+use crate::room::{Control, Lineage, RoomId, Snapshot};
+use crate::token::admin::{AdminToken, AdminTokens, Role, TokenDigest, make_admin_token_file};
+use crate::token::random;
+
+/// The API over these lines.
+pub(super) fn router(
+    config: &Config,
+    lines: &[Arc<Line>],
+    clock: &Clock,
+    counted: metrics::Handle,
+) -> Result<Router, StartError> {
+    let failures = limit::Failures::new(limit::FailuresSettings::default());
+    let parts = Parts {
+        desk: Arc::new(Rooms(lines.to_vec())),
+        doorkeeper: Arc::new(Tokens(tokens(config)?)),
+        failures: Arc::new(Slowed { failures, clock: Arc::clone(clock) }),
+        lineage: Arc::new(lineage),
+        metrics: counted,
+    };
+    Ok(admin::router(parts, &admin::Settings::at(config.admin.listen)))
+}
+
+/// A random life. Without random bytes from the system the time is still different each time.
+fn lineage() -> Lineage {
+    Lineage(random::number().unwrap_or_else(|_| super::wall_clock().0))
+}
+
+/// The tokens of the file; with none there, one that is made once and kept beside the keys.
+fn tokens(config: &Config) -> Result<AdminTokens, StartError> {
+    if config.admin.tokens.is_empty() {
+        let (token, file) = make_admin_token_file(&config.keys_dir)?;
+        tracing::info!(file = %file.display(), "the operator's token is in this file");
+        return Ok(AdminTokens::new(vec![token]));
+    }
+    let read = |token: &config::TokenConfig| AdminToken {
+        name: token.name.clone(),
+        role: match token.role {
+            config::Role::Viewer => Role::Viewer,
+            config::Role::Operator => Role::Operator,
+        },
+        sha256: TokenDigest::from(token.sha256),
+    };
+    Ok(AdminTokens::new(config.admin.tokens.iter().map(read).collect()))
+}
+
+struct Tokens(AdminTokens);
+
+impl admin::Doorkeeper for Tokens {
+    fn find(&self, bearer: &str) -> Option<Holder> {
+        let (name, role) = self.0.find(bearer)?;
+        let role = match role {
+            Role::Viewer => admin::Role::Viewer,
+            Role::Operator => admin::Role::Operator,
+            Role::Origin => admin::Role::Origin,
+        };
+        Some(Holder { name: name.to_owned(), role })
+    }
+}
+
+struct Slowed {
+    failures: limit::Failures,
+    clock: Clock,
+}
+
+impl admin::Failures for Slowed {
+    fn wait(&self, client: IpAddr) -> Option<Duration> {
+        self.failures.may_try(client, (self.clock)()).err()
+    }
+
+    fn failed(&self, client: IpAddr) {
+        self.failures.failed(client, (self.clock)());
+    }
+}
+
+struct Rooms(Vec<Arc<Line>>);
+
+impl Rooms {
+    fn line(&self, room: &RoomId) -> Option<&Arc<Line>> {
+        self.0.iter().find(|line| line.room() == room)
+    }
+}
+
+#[async_trait]
+impl admin::Desk for Rooms {
+    fn rooms(&self) -> Vec<RoomId> {
+        self.0.iter().map(|line| line.room().clone()).collect()
+    }
+
+    fn view(&self, room: &RoomId) -> Option<View> {
+        Some(self.line(room)?.view())
+    }
+
+    async fn control(&self, room: &RoomId, change: Control) -> Result<Arc<Snapshot>, StoreError> {
+        self.line(room).ok_or(StoreError::NoRoom)?.control(change).await
+    }
+
+    async fn create(&self, room: &RoomId) -> Result<Arc<Snapshot>, StoreError> {
+        self.line(room).ok_or(StoreError::NoRoom)?.create(lineage()).await
+    }
+}
