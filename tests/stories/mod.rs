@@ -1,0 +1,22 @@
+//! The stories, one file per theme, from the plain to the broken.
+
+mod actors;
+mod admin;
+mod browser;
+mod bypass;
+mod cache;
+mod counted;
+mod crowd;
+mod demo;
+mod durable;
+mod forged;
+mod forwarding;
+mod instances;
+mod one_instance;
+mod pause;
+mod places;
+mod poll;
+mod refused;
+mod shared_rate;
+mod store_away;
+mod unsafe_store;

@@ -1,0 +1,162 @@
+//! The shop behind the room: answers everything, writes everything down, and when the story ends looks through its
+//! journal for requests that should never have come (see [`guard`]).
+
+pub mod guard;
+pub mod journal;
+pub mod wire;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use self::journal::Journal;
+use self::wire::{Answer, Request};
+use super::{ports, websocket};
+
+/// A running shop.
+pub struct Origin {
+    addr: SocketAddr,
+    shop: Arc<Shop>,
+    accepting: Option<tokio::task::JoinHandle<()>>,
+}
+
+/// What every connection of the shop shares.
+#[derive(Default)]
+pub struct Shop {
+    journal: Arc<Journal>,
+    connections: AtomicU64,
+    remaining_delay_ms: AtomicU64,
+    remaining_fails: AtomicBool,
+}
+
+impl Origin {
+    /// Opens a shop on a free port.
+    pub async fn start() -> Self {
+        let mut origin = Self { addr: ports::at(ports::free()), shop: Arc::default(), accepting: None };
+        origin.up().await;
+        origin
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What it heard.
+    pub fn journal(&self) -> &Arc<Journal> {
+        &self.shop.journal
+    }
+
+    /// Listens, on the same address as before.
+    pub async fn up(&mut self) {
+        let listener = TcpListener::bind(self.addr).await.unwrap();
+        let shop = Arc::clone(&self.shop);
+        self.accepting = Some(tokio::spawn(async move {
+            let mut visits = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let shop = Arc::clone(&shop);
+                visits.spawn(async move { shop.serve(stream).await.ok() });
+                while visits.try_join_next().is_some() {}
+            }
+        }));
+    }
+
+    /// Closes the listener and cuts all connections.
+    pub async fn down(&mut self) {
+        if let Some(task) = self.accepting.take() {
+            task.abort();
+            let _ = task.await;
+        }
+    }
+
+    /// How long the remaining count takes from now on.
+    pub fn remaining_takes(&self, delay: Duration) {
+        self.shop.remaining_delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the remaining count fails from now on.
+    pub fn remaining_fails(&self, fails: bool) {
+        self.shop.remaining_fails.store(fails, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        if let Some(task) = self.accepting.take() {
+            task.abort();
+        }
+        if !std::thread::panicking() {
+            self.shop.journal.assert_nothing_without_a_pass();
+        }
+    }
+}
+
+impl Shop {
+    async fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let connection = self.connections.fetch_add(1, Ordering::Relaxed);
+        let mut stream = BufReader::new(stream);
+        while let Some(head) = wire::read_head(&mut stream).await? {
+            let mut request = Request::from_head(&head);
+            request.body = wire::read_body(&mut stream, &request).await?;
+            self.journal.note(connection, &request);
+            if request.header("sec-websocket-key").is_some() && request.path().contains("/ws") {
+                return echo(stream, &request).await;
+            }
+            let answer = self.answer(&request);
+            tokio::time::sleep(answer.delay).await;
+            answer.write(stream.get_mut(), request.method == "HEAD").await?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: &Request) -> Answer {
+        let path = request.path();
+        if path.ends_with("/remaining") {
+            return self.remaining();
+        }
+        let mut answer = match path.rsplit('/').next().unwrap_or_default() {
+            "echo" => Answer::ok("application/octet-stream", request.body.clone()),
+            "big" => Answer { chunked: true, ..Answer::ok("application/octet-stream", vec![b'x'; 4 << 20]) },
+            "slow" => Answer { delay: Duration::from_secs(1), ..Answer::ok("text/plain", "slow") },
+            _ => Answer::ok("text/html; charset=utf-8", page(&request.target)),
+        };
+        if path.ends_with("/end") {
+            answer.headers.push(("x-ropeline-end", "pass".into()));
+        }
+        answer
+    }
+
+    fn remaining(&self) -> Answer {
+        let delay = Duration::from_millis(self.remaining_delay_ms.load(Ordering::Relaxed));
+        let status = if self.remaining_fails.load(Ordering::Relaxed) { 500 } else { 200 };
+        let body = serde_json::json!({"event": 42, "remaining": 312}).to_string();
+        Answer { status, delay, ..Answer::ok("application/json", body) }
+    }
+}
+
+fn page(target: &str) -> String {
+    let shown = target.replace('&', "&amp;").replace('<', "&lt;");
+    format!(
+        "<!doctype html><title>Shop</title><h1 id=shop>The shop</h1><p>{shown}</p>\
+         <a id=link href=/buy>Buy tickets</a>"
+    )
+}
+
+async fn echo(mut stream: BufReader<TcpStream>, request: &Request) -> std::io::Result<()> {
+    let accept = websocket::accept_key(request.header("sec-websocket-key").unwrap_or_default());
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\
+         sec-websocket-accept: {accept}\r\n\r\n"
+    );
+    stream.get_mut().write_all(head.as_bytes()).await?;
+    loop {
+        let (first, content) = websocket::read_frame(&mut stream).await?;
+        websocket::write_frame(stream.get_mut(), first, &content, None).await?;
+    }
+}
