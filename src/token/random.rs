@@ -15,7 +15,7 @@ pub fn bytes<const N: usize>() -> Result<[u8; N], KeyError> {
 /// A number that nobody can guess.
 ///
 /// # Errors
-/// As [`bytes`].
+/// As [`bytes()`].
 pub fn number() -> Result<u64, KeyError> {
     bytes().map(u64::from_le_bytes)
 }

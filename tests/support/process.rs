@@ -88,7 +88,8 @@ pub async fn ropeline(dir: &Path, args: &[&str]) -> Said {
 pub async fn ropeline_with(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ropeline"));
     command.args(args).envs(env.iter().copied()).current_dir(dir);
-    let log = dir.join(format!("said-{:x}.log", super::chance::bits()));
+    let aside = tempfile::tempdir().unwrap();
+    let log = aside.path().join("said.log");
     let mut process = Process::start(&format!("ropeline {args:?}"), &mut command, &log, "");
     let status = process.wait(Duration::from_secs(30)).await;
     Said { code: status.code().unwrap_or(-1), text: process.log() }
