@@ -10,7 +10,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) cpu: String,
     pub(crate) kernel: String,
-    /// The three load averages at the start: what else the machine was doing.
+    /// [`load`] at the start.
     pub(crate) load: String,
     pub(crate) commit: String,
     pub(crate) date: String,
@@ -20,16 +20,20 @@ impl Machine {
     pub(crate) fn read() -> Self {
         let cpuinfo = read("/proc/cpuinfo");
         let cpu = cpuinfo.lines().find(|line| line.starts_with("model name"));
-        let load = read("/proc/loadavg");
         Self {
             cores: cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(1),
             cpu: cpu.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name).to_owned(),
             kernel: read("/proc/sys/kernel/osrelease"),
-            load: load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            load: load(),
             commit: commit(),
             date: date(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()),
         }
     }
+}
+
+/// The load average of the last minute: before a run of ours what else the machine was doing, after it that and us.
+pub(crate) fn load() -> String {
+    read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned()
 }
 
 fn read(path: &str) -> String {

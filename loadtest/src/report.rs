@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::fault::Result;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 
 /// One result file in the making.
 pub(crate) struct Report {
@@ -79,7 +79,8 @@ impl Report {
         let _ = writeln!(text, "| | |\n| --- | --- |");
         let _ = writeln!(
             text,
-            "| machine | {cores} cores, {cpu}, Linux {kernel}; load average at the start {load} |"
+            "| machine | {cores} cores, {cpu}, Linux {kernel}; load average {load} before, {} at the end |",
+            machine::load()
         );
         let _ = writeln!(text, "| commit | {commit} |\n| date | {date} |\n| command | `{command}` |\n");
         text += "## How\n\n";

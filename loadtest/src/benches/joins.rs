@@ -22,11 +22,13 @@ pub(crate) async fn run(bounds: &Bounds) -> Result<Report> {
 
 /// The file system under the stores, and what a write with `fdatasync` takes there without any of us.
 fn disk(bounds: &Bounds) -> String {
-    let kind = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(&bounds.home).output();
-    let kind = kind.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
+    let kind = std::process::Command::new("df").arg("--output=fstype").arg(&bounds.home).output();
+    let kind =
+        kind.map(|out| String::from_utf8_lossy(&out.stdout).lines().last().unwrap_or_default().to_owned());
+    let kind = kind.unwrap_or_default();
     match sync_time(bounds) {
         Ok(micros) => format!(
-            "{kind}, where 4 KiB written and synced take {micros:.0} us (median of 200, nothing else running)"
+            "{kind}, where 4 KiB written and synced take {micros:.0} us (median of 200, before any load of ours)"
         ),
         Err(_) => kind,
     }

@@ -49,7 +49,12 @@ impl Load {
             .arg("-t1")
             .arg(format!("-c{}", self.connections))
             .arg(format!("-d{}s", lasts.as_secs().max(1)));
-        command.arg("-s").arg(&script).arg(format!("http://{}{}", self.to, self.path));
+        command
+            .arg("--timeout")
+            .arg("10s")
+            .arg("-s")
+            .arg(&script)
+            .arg(format!("http://{}{}", self.to, self.path));
         let mut command = tokio::process::Command::from(command);
         let out = command.kill_on_drop(true).output().await.map_err(|error| {
             format!("cannot start wrk ({error}): install it, for example apt-get install wrk")
@@ -78,10 +83,12 @@ fn read(out: &str) -> Result<Round> {
     let line = out.lines().find_map(|line| line.strip_prefix("RESULT "));
     let fields: Vec<f64> = line.unwrap_or_default().split(' ').filter_map(|f| f.parse().ok()).collect();
     match fields.as_slice() {
-        [requests, micros, 0.0, p50, p99] => {
+        [requests, micros, 0.0, p50, p99] if *requests > 0.0 => {
             Ok(Round { requests: *requests, seconds: micros / 1e6, p50: p50 / 1e3, p99: p99 / 1e3 })
         }
-        [_, _, errors, ..] => fault(format!("{errors} requests failed, so the round is void: {out}")),
+        [_, _, errors, ..] if *errors > 0.0 => {
+            fault(format!("{errors} requests failed, so the round is void: {out}"))
+        }
         _ => fault(format!("wrk says: {out}")),
     }
 }
@@ -95,6 +102,7 @@ mod tests {
         let round = read("Running\nRESULT 90000 3000000 0 1500 9000\n").unwrap();
         assert_eq!((round.requests, round.seconds, round.p50, round.p99), (90_000.0, 3.0, 1.5, 9.0));
         assert!(read("RESULT 90000 3000000 1 1500 9000").is_err());
+        assert!(read("RESULT 0 3000000 0 0 0").is_err());
         assert!(read("unable to connect").is_err());
     }
 
