@@ -103,7 +103,9 @@ impl Room {
     pub fn new(rules: Rules, lineage: Lineage, now: Micros) -> Self {
         let core = Core {
             lineage,
-            epoch: 1,
+            // The first epoch is the time: a room that is made anew after its data was lost is newer than
+            // anything that an instance has seen of the old one.
+            epoch: now.seconds().max(1),
             version: 1,
             file: rules.clone(),
             overrides: Overrides::default(),

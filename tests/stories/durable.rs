@@ -80,3 +80,29 @@ async fn a_pass_works_after_a_restart() {
 
     assert!(!app.visit("/buy").await.unwrap().is_ours());
 }
+
+/// The store's data is gone for good. No join makes the room again; an operator does, once, and every instance goes
+/// on with it: old tickets must join anew, and nobody goes in by the loss.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_loss_one_word_of_an_operator_brings_every_instance_back() {
+    let redis = Redis::start().await;
+    let origin = Origin::start().await;
+    let plan = Plan::before(&origin).rate("1/min").on(&redis);
+    let three = Ropeline::start_many(plan, &origin, 3).await;
+    let mut before = join_many(&three[0], 30).await;
+
+    redis.say(&["FLUSHALL"]).await.unwrap();
+    for ropeline in &three {
+        ropeline.until_state("unavailable").await;
+    }
+    let said = three[1].ctl(&["create", three[1].room]).await;
+    assert_eq!(said.code, 0, "{}", said.text);
+
+    for ropeline in &three {
+        ropeline.until_state("open").await;
+        let newcomer = App::joined(ropeline).await;
+        assert!(newcomer.number <= 3, "a line of its own: {}", newcomer.number);
+    }
+    let old = before.pop().unwrap().poll().await.unwrap();
+    assert_eq!(old.status, 410, "{}", old.text());
+}
