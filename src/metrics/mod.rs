@@ -1,7 +1,7 @@
 //! What is counted, and its text for Prometheus.
 //!
 //! `table` is the one list of metrics, `record` the typed functions through which the other parts count
-//! (`metrics::admitted(room)`), and this file the recorder behind them. There is no listener here: the admin
+//! (`metrics::polled(room)`), and this file the recorder behind them. There is no listener here: the admin
 //! listener serves [`Handle::render`]. Without [`install`] every call is a no-op, so tests need no set-up.
 
 mod record;

@@ -173,20 +173,9 @@ pub fn connection_refused(door: Listener, cause: ConnectionRefusal) {
     counter!(t::CONNECTIONS_REFUSED.name, "cause" => cause.label(), "door" => door.label()).increment(1);
 }
 
-/// A request went beyond the limit of its client: refused, or (`observed`) only counted.
-pub fn limited(observed: bool) {
-    let outcome = if observed { "observed" } else { "refused" };
-    counter!(t::LIMITED.name, "outcome" => outcome).increment(1);
-}
-
 /// Somebody tried to take a place.
 pub fn joined(room: &RoomId, outcome: Join) {
     counter!(t::JOINS.name, "outcome" => outcome.label(), "room" => name(room)).increment(1);
-}
-
-/// A pass was handed out for the first time.
-pub fn admitted(room: &RoomId) {
-    counter!(t::ADMISSIONS.name, "room" => name(room)).increment(1);
 }
 
 /// A poll was answered.
@@ -199,24 +188,10 @@ pub fn left(room: &RoomId) {
     counter!(t::LEAVES.name, "room" => name(room)).increment(1);
 }
 
-/// A request is held for its visitor's turn until this is dropped.
-#[derive(Debug)]
-pub struct HeldTurn(SharedString);
-
-impl HeldTurn {
-    /// A request begins to be held.
-    #[must_use]
-    pub fn of(room: &RoomId) -> Self {
-        let room = name(room);
-        gauge!(t::TURNS_HELD.name, "room" => room.clone()).increment(1.0);
-        Self(room)
-    }
-}
-
-impl Drop for HeldTurn {
-    fn drop(&mut self) {
-        gauge!(t::TURNS_HELD.name, "room" => self.0.clone()).decrement(1.0);
-    }
+/// So many visitors' requests are held until their turn.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+pub fn turns_held(room: &RoomId, held: usize) {
+    gauge!(t::TURNS_HELD.name, "room" => name(room)).set(held as f64);
 }
 
 /// A token was not believed. `cause` is one of a few words (`expired`, `signature`, ...).
@@ -294,12 +269,10 @@ mod tests {
         RequestOutcome::ALL.iter().for_each(|o| request(Some(&room), *o));
         Listener::ALL.iter().for_each(|door| drop(OpenConnection::at(*door)));
         ConnectionRefusal::ALL.iter().for_each(|cause| connection_refused(Listener::Edge, *cause));
-        limited(true);
         Join::ALL.iter().for_each(|outcome| joined(&room, *outcome));
-        admitted(&room);
         polled(&room);
         left(&room);
-        drop(HeldTurn::of(&room));
+        turns_held(&room, 3);
         Token::ALL.iter().for_each(|kind| token_refused(*kind, "expired"));
         snapshot(&room, &some_snapshot());
         store_up(&room, true);
@@ -370,7 +343,7 @@ mod tests {
             "ropeline_room_frontier_number{room=\"spring-tour\"} 20",
             "ropeline_room_rate_per_second{room=\"spring-tour\"} 50",
             "ropeline_room_paused{room=\"spring-tour\"} 1",
-            "ropeline_turns_held{room=\"spring-tour\"} 0",
+            "ropeline_turns_held{room=\"spring-tour\"} 3",
             "ropeline_store_batch_entries_bucket{verb=\"join\",le=\"20\"} 1",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

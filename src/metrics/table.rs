@@ -63,20 +63,16 @@ table! {
         "Connections that a door took in.";
     CONNECTIONS_REFUSED = Counter, Count, "ropeline_connections_refused_total", ["cause", "door"],
         "Connections that a door turned away or cut, by cause.";
-    LIMITED = Counter, Count, "ropeline_limited_requests_total", ["outcome"],
-        "Requests beyond the limit of a client address: refused, or only observed.";
 
     // The line.
     JOINS = Counter, Count, "ropeline_joins_total", ["outcome", "room"],
         "Attempts to take a place, by outcome.";
-    ADMISSIONS = Counter, Count, "ropeline_admissions_total", ["room"],
-        "Passes handed out by this instance for the first time.";
     POLLS = Counter, Count, "ropeline_polls_total", ["room"],
         "Polls answered by this instance.";
     LEAVES = Counter, Count, "ropeline_leaves_total", ["room"],
         "Places given up on purpose.";
     TURNS_HELD = Gauge, Count, "ropeline_turns_held", ["room"],
-        "Requests that this instance holds until the turn of their visitor.";
+        "Visitors whose requests this instance holds until their turn.";
     TOKENS_REFUSED = Counter, Count, "ropeline_tokens_refused_total", ["cause", "kind"],
         "Tickets, passes and operator tokens that were not believed, by cause.";
 

@@ -44,6 +44,7 @@ impl Server {
     /// One line that says what is wrong and what to do.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let counted = metrics::install();
+        metrics::reload_ok(true);
         let keyring = parts::keyring(config)?;
         let listeners = Listeners::bind(config).await?;
         let (origin, resolved) = parts::origin(config)?;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::LineSettings;
 use super::view::Known;
+use crate::metrics;
 use crate::queue::{Advanced, QueueStore, StoreError};
 use crate::room::{Control, Number, Snapshot, Standing};
 
@@ -74,6 +75,7 @@ pub(super) async fn run(
         }
         turns.hold(batch.drain(..));
         turns.call().await;
+        metrics::turns_held(&turns.settings.room, turns.held.len());
     }
 }
 
