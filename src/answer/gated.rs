@@ -51,8 +51,9 @@ impl Desk {
             return Err(Trouble::Store);
         }
         match room.ticket(request) {
-            Some((ticket, text)) => room.standing(&ticket, text, patience).await,
-            None => room.join(self.now(), patience).await,
+            Some((ticket, place)) => room.standing(&ticket, place, patience).await,
+            // On the shop's own paths a bearer is the shop's: whoever sends one keeps our tokens as cookies.
+            None => room.join(self.now(), patience, false).await,
         }
     }
 
@@ -66,9 +67,7 @@ impl Desk {
     ) -> super::Answer {
         tracing::debug!(room = %room.line.room(), ?trouble, "answered as unavailable");
         let held = room.ticket(request);
-        let visitor = held.map_or(Visitor::Nobody, |(ticket, text)| {
-            Visitor::Waiting(Place { number: ticket.number, ticket: text, new: false })
-        });
+        let visitor = held.map_or(Visitor::Nobody, |(_, place)| Visitor::Waiting(place));
         reply::unavailable(self, room, request, &visitor, intent == Intent::Navigation)
     }
 }
@@ -94,7 +93,7 @@ pub(super) fn tokens(
     pass: Option<&IssuedPass>,
     now: Micros,
 ) -> Vec<HeaderValue> {
-    if super::room::bearer(request.headers).is_some() {
+    if place.bearer {
         return Vec::new();
     }
     let ticket =

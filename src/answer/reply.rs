@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::document::{Document, PassDocument, RoomDocument, VisitorDocument, VisitorState, millis, rfc3339};
 use super::gated::{KEPT_WAITING, enter_url, tokens};
 use super::intent::has_fetch_metadata;
-use super::room::{Place, RoomDesk, Visitor, bearer};
+use super::room::{Place, RoomDesk, Visitor};
 use super::{Answer, Door, Request};
 use crate::metrics::RequestOutcome;
 use crate::page::{self, Facts, Rejoin};
@@ -99,11 +99,8 @@ pub(super) fn document(
     visitor: &Visitor,
     view: &View,
 ) -> Document {
-    let place = match visitor {
-        Visitor::Waiting(place) | Visitor::Admitted(place, _) => Some(place),
-        _ => None,
-    };
-    let shown = may_show_tokens(request);
+    let place = visitor.place();
+    let shown = place.is_some_and(|place| may_show_tokens(request, place));
     Document {
         room: room_document(room, view, visitor, desk.now()),
         visitor: visitor_document(visitor, view),
@@ -132,9 +129,10 @@ fn visitor_document(visitor: &Visitor, view: &View) -> Option<VisitorDocument> {
 }
 
 /// A token may be in a body only for clients that keep their tokens themselves, never where a script of a
-/// page could read it; and the crowd door hands no pass out.
-pub(super) fn may_show_tokens(request: &Request<'_>) -> bool {
-    bearer(request.headers).is_some() || !has_fetch_metadata(request.headers)
+/// page could read it; and the crowd door hands no pass out. A bearer that is not the ticket shows nothing, or
+/// any script could read the cookies of its visitor by sending one.
+pub(super) fn may_show_tokens(request: &Request<'_>, place: &Place) -> bool {
+    place.bearer || !has_fetch_metadata(request.headers)
 }
 
 fn pass_document(request: &Request<'_>, visitor: &Visitor, shown: bool) -> Option<PassDocument> {

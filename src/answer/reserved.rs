@@ -9,7 +9,7 @@ use super::cookies::Kind;
 use super::desk::{Desk, NOT_FOUND, about};
 use super::document::{RoomAlone, RoomDocument};
 use super::intent::{Intent, is_cross_site};
-use super::room::{Place, RoomDesk, Trouble, Visitor};
+use super::room::{RoomDesk, Trouble, Visitor, bearer};
 use super::{Answer, Door, Problem, Request, problem, query, reply};
 use crate::metrics;
 use crate::queue::View;
@@ -133,26 +133,23 @@ impl Desk {
         if !room.view().fresh {
             return Err(Trouble::Store);
         }
-        if let Some((ticket, text)) = room.ticket(request) {
-            let visitor = room.standing(&ticket, text, Duration::ZERO).await?;
+        if let Some((ticket, place)) = room.ticket(request) {
+            let visitor = room.standing(&ticket, place, Duration::ZERO).await?;
             if matches!(visitor, Visitor::Waiting(_) | Visitor::Admitted(..)) {
                 metrics::joined(room.line.room(), metrics::Join::Again);
                 return Ok(visitor);
             }
         }
-        room.join(self.now(), Duration::ZERO).await
+        room.join(self.now(), Duration::ZERO, bearer(request.headers).is_some()).await
     }
 
     fn joined(&self, room: &RoomDesk, request: &Request<'_>, visitor: &Visitor) -> Answer {
-        let (new, ticket) = match visitor {
-            Visitor::Waiting(place) | Visitor::Admitted(place, _) => (place.new, Some(&place.ticket)),
-            _ => (false, None),
-        };
+        let place = visitor.place();
         let mut document = reply::document(self, room, request, visitor, &room.view());
         // Joining again brings the ticket again, to those who may have it in a body.
-        if reply::may_show_tokens(request) {
-            document.ticket = ticket.cloned();
-        }
+        let shown = place.filter(|place| reply::may_show_tokens(request, place));
+        document.ticket = shown.map(|place| place.ticket.clone());
+        let new = place.is_some_and(|place| place.new);
         reply::json(if new { StatusCode::CREATED } else { StatusCode::OK }, &document)
     }
 
@@ -163,11 +160,10 @@ impl Desk {
     /// The position; for the called also the check-in, and at the turn the pass.
     async fn poll(&self, room: &RoomDesk, request: &Request<'_>) -> Answer {
         metrics::polled(room.line.room());
-        let Some((ticket, text)) = room.ticket(request) else {
+        let Some((ticket, place)) = room.ticket(request) else {
             return if room.view().fresh { problem(NO_TICKET, "", None) } else { unavailable(room) };
         };
-        let place = Place { number: ticket.number, ticket: text.clone(), new: false };
-        let (visitor, view) = match room.standing(&ticket, text, HELD_MAX).await {
+        let (visitor, view) = match room.standing(&ticket, place.clone(), HELD_MAX).await {
             Ok(visitor) => (visitor, room.view()),
             // The place is kept, and the position is known from memory.
             Err(_) => (Visitor::Waiting(place), View { fresh: false, ..room.view() }),

@@ -48,6 +48,18 @@ pub(super) struct Place {
     pub(super) ticket: String,
     /// Whether this request made the place.
     pub(super) new: bool,
+    /// Whether the holder is an application that keeps its tokens itself and sends the ticket as a bearer.
+    pub(super) bearer: bool,
+}
+
+impl Visitor {
+    /// The place of a visitor who waits or goes in.
+    pub(super) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Waiting(place) | Self::Admitted(place, _) => Some(place),
+            Self::Nobody | Self::Lapsed(_) | Self::Left(_) | Self::Full => None,
+        }
+    }
 }
 
 /// Why a visitor could not be told anything.
@@ -87,12 +99,17 @@ impl RoomDesk {
         })
     }
 
-    /// The valid ticket of a request, from the bearer header or the cookie.
-    pub(super) fn ticket(&self, request: &Request<'_>) -> Option<(Ticket, String)> {
+    /// The valid ticket of a request, from the bearer header or the cookie, and the place that it proves. A
+    /// bearer that is no ticket of ours is the shop's business.
+    pub(super) fn ticket(&self, request: &Request<'_>) -> Option<(Ticket, Place)> {
         let cookies = self.cookies.values(Kind::Ticket, request.https, request.headers);
-        bearer(request.headers).into_iter().chain(cookies).find_map(|text| {
+        let own = bearer(request.headers).map(|text| (text, true));
+        own.into_iter().chain(cookies.map(|text| (text, false))).find_map(|(text, bearer)| {
             match self.keyring.open_ticket(self.line.room(), text) {
-                Ok(ticket) => Some((ticket, text.to_owned())),
+                Ok(ticket) => {
+                    let place = Place { number: ticket.number, ticket: text.to_owned(), new: false, bearer };
+                    Some((ticket, place))
+                }
                 Err(fault) => {
                     metrics::token_refused(metrics::Token::Ticket, fault.label());
                     None
@@ -105,11 +122,10 @@ impl RoomDesk {
     pub(super) async fn standing(
         &self,
         ticket: &Ticket,
-        text: String,
+        place: Place,
         patience: Duration,
     ) -> Result<Visitor, Trouble> {
         let snapshot = self.snapshot().ok_or(Trouble::Store)?;
-        let place = Place { number: ticket.number, ticket: text, new: false };
         if ticket.lineage != snapshot.lineage {
             return Ok(Visitor::Lapsed(place));
         }
@@ -121,8 +137,14 @@ impl RoomDesk {
         self.visitor(place, standing, ticket.lineage, snapshot.rules.pass_ttl)
     }
 
-    /// Takes a place, and waits for the turn if that comes at once.
-    pub(super) async fn join(&self, now: Micros, patience: Duration) -> Result<Visitor, Trouble> {
+    /// Takes a place, and waits for the turn if that comes at once. `bearer`: for an application that keeps
+    /// its tokens itself.
+    pub(super) async fn join(
+        &self,
+        now: Micros,
+        patience: Duration,
+        bearer: bool,
+    ) -> Result<Visitor, Trouble> {
         let outcome = self.line.join(None).await?;
         let snapshot = self.snapshot().ok_or(Trouble::Store)?;
         let JoinOutcome::Placed { number, standing, .. } = outcome else {
@@ -132,7 +154,7 @@ impl RoomDesk {
         metrics::joined(self.line.room(), metrics::Join::New);
         let (room, lineage) = (self.line.room().clone(), snapshot.lineage);
         let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now });
-        let place = Place { number, ticket, new: true };
+        let place = Place { number, ticket, new: true, bearer };
         let near = standing == Standing::Waiting && snapshot.is_near(number) && !patience.is_zero();
         // The place is made: if the store goes away now, it is kept and told as waiting.
         let standing =

@@ -5,9 +5,9 @@
 //! | headers | why |
 //! | --- | --- |
 //! | `x-ropeline-*` | only we speak in this name |
-//! | `Forwarded`, `X-Forwarded-*`, `X-Real-IP`, `X-Client-IP`, `True-Client-IP` | who the client is, is ours to say |
-//! | `X-Original-URL`, `X-Original-URI`, `X-Rewrite-URL`, `X-Host`, `X-Original-Host` | frameworks let them replace the address |
-//! | `X-HTTP-Method`, `X-HTTP-Method-Override`, `X-Method-Override` | frameworks let them replace the method |
+//! | `Forwarded`, `X-Forwarded-*`, `X-Real-IP`, `X-Client-IP`, `X-Cluster-Client-IP`, `True-Client-IP` | who the client is, is ours to say |
+//! | `X-Original-URL`, `-URI`, `-Path`, `-Host`, `X-Rewrite-URL`, `X-Host`, `X-Waws-Unencoded-URL`, `X-Envoy-Original-Path` | frameworks let them replace the address |
+//! | `X-HTTP-Method`, `X-HTTP-Method-Override`, `X-Method-Override`, `X-HTTP-Path-Override` | frameworks let them replace method or path |
 //! | `Proxy` | becomes a setting in CGI programs |
 //! | our cookies `rl_t_*`, `rl_p_*` | tokens stay here; other cookies pass byte for byte |
 //!
@@ -18,6 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
 use super::reading::Reading;
+use super::reply;
 use crate::answer::Permit;
 use crate::route::Host;
 
@@ -25,15 +26,20 @@ const TAKEN: &[&str] = &[
     "forwarded",
     "x-real-ip",
     "x-client-ip",
+    "x-cluster-client-ip",
     "true-client-ip",
     "x-original-url",
     "x-original-uri",
+    "x-original-path",
+    "x-waws-unencoded-url",
+    "x-envoy-original-path",
     "x-rewrite-url",
     "x-host",
     "x-original-host",
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
+    "x-http-path-override",
     "proxy",
 ];
 
@@ -148,7 +154,14 @@ pub(super) fn undress(response: &mut ResponseHeader, permit: Option<&Permit>) ->
     for name in ours_in(&response.headers) {
         response.remove_header(&name);
     }
-    for cookie in permit.map(Permit::cookies).unwrap_or_default() {
+    let cookies = permit.map(Permit::cookies).unwrap_or_default();
+    if !cookies.is_empty() {
+        response.insert_header(header::CACHE_CONTROL, reply::ONE_VISITORS)?;
+        for name in reply::TO_SHARED_CACHES {
+            response.remove_header(&name);
+        }
+    }
+    for cookie in cookies {
         response.append_header(header::SET_COOKIE, cookie.clone())?;
     }
     Ok(())
@@ -191,6 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_brings_a_pass_is_for_no_shared_cache() {
+        let shop = || {
+            let mut response = ResponseHeader::build(200, None).unwrap();
+            response.insert_header("Cache-Control", "public, max-age=60").unwrap();
+            response.insert_header("CDN-Cache-Control", "max-age=60").unwrap();
+            response
+        };
+        let mut first = shop();
+        undress(&mut first, Some(&Permit::for_tests(Some("a"), None))).unwrap();
+        assert_eq!(first.headers[header::CACHE_CONTROL], "private, no-store");
+        assert!(!first.headers.contains_key("cdn-cache-control"));
+        let mut later = shop();
+        undress(&mut later, None).unwrap();
+        assert_eq!(later.headers[header::CACHE_CONTROL], "public, max-age=60");
+    }
+
+    #[test]
     fn forged_names_are_taken_in_any_spelling() {
         for name in [
             "x-ropeline-pass",
@@ -199,6 +229,9 @@ mod tests {
             "forwarded",
             "x_forwarded_for",
             "x-original_url",
+            "x-waws-unencoded-url",
+            "x-original-path",
+            "x-cluster-client-ip",
         ] {
             assert!(is_taken(name), "{name}");
         }

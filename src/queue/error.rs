@@ -13,7 +13,10 @@ pub enum StoreError {
     #[error("the store holds no such room; if its data is truly gone, an operator may create it anew")]
     NoRoom,
     /// The store is older than what this instance has seen: acknowledged writes were lost.
-    #[error("the store has lost acknowledged writes")]
+    #[error(
+        "the store has lost acknowledged writes; restore its files, or start this instance again to go on with what \
+         the store holds"
+    )]
     RolledBack,
     /// The store may forget, or cannot give the durability that was asked for.
     #[error("the store is not safe to use: {0}")]

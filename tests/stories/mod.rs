@@ -12,6 +12,7 @@ mod durable;
 mod forged;
 mod forwarding;
 mod instances;
+mod leaks;
 mod one_instance;
 mod pause;
 mod places;
