@@ -138,3 +138,24 @@ async fn keys_are_not_made_by_themselves_for_a_shared_store() {
     let again = process::ropeline(home.path(), &["keys", "new", "keys"]).await;
     assert!(again.code == 0 || again.text.contains("keys"), "{}", again.text);
 }
+
+/// The bound on bodies was read, printed and not kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_beyond_its_bound_reached_the_shop() {
+    let origin = Origin::start().await;
+    let mut plan = Plan::before(&origin);
+    plan.server = format!("{}\n[server.limits]\nbody_bytes = 1000\n", plan.server);
+    let ropeline = Ropeline::start(plan, &origin).await;
+    let host = ropeline.edge();
+    let post = |framing: &str, body: &str| {
+        format!("POST /open/post HTTP/1.1\r\nHost: {host}\r\n{framing}\r\n\r\n{body}")
+    };
+    let chunked =
+        |n: usize| post("Transfer-Encoding: chunked", &format!("{n:x}\r\n{}\r\n0\r\n\r\n", "x".repeat(n)));
+    for (name, request) in [("announced", post("Content-Length: 1001", "")), ("in chunks", chunked(1001))] {
+        let heard = crate::support::raw::send(ropeline.edge(), request.as_bytes()).await.unwrap();
+        assert_eq!(heard.status(), 413, "{name}: {}", heard.text);
+    }
+    let fits = crate::support::raw::send(ropeline.edge(), chunked(1000).as_bytes()).await.unwrap();
+    assert_eq!(fits.status(), 200, "{}", fits.text);
+}
