@@ -91,19 +91,24 @@ impl FromRequestParts<Admin> for Operator {
 /// Whose token a request carries. A request without one is refused and not counted as a failure: it guesses
 /// nothing, and browsers and probes send such requests all the time.
 fn identify(parts: &Parts, admin: &Admin) -> Result<Holder, Refusal> {
-    let client = parts.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
-    if let Some(wait) = client.and_then(|client| admin.failures.wait(client)) {
-        return Err(Refusal::SlowDown(wait));
-    }
     let bearer = bearer(&parts.headers).ok_or(Refusal::NoToken)?;
-    admin.doorkeeper.find(bearer).ok_or_else(|| {
-        if let Some(client) = client {
-            admin.failures.failed(client);
-        }
-        metrics::token_refused(metrics::Token::Admin, "unknown");
-        tracing::warn!(client = client.map(tracing::field::display), "wrong token on the admin listener");
-        Refusal::NoToken
-    })
+    admin.doorkeeper.find(bearer).ok_or_else(|| wrong_token(parts, admin))
+}
+
+/// A wrong token is slowed down, a right one never: a stale script behind the same address must not keep an
+/// operator from pausing the sale. Guessing is hopeless anyway, for a token has 256 random bits; this keeps it
+/// from costing anything and from filling the log.
+fn wrong_token(parts: &Parts, admin: &Admin) -> Refusal {
+    let client = parts.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
+    metrics::token_refused(metrics::Token::Admin, "unknown");
+    if let Some(wait) = client.and_then(|client| admin.failures.wait(client)) {
+        return Refusal::SlowDown(wait);
+    }
+    if let Some(client) = client {
+        admin.failures.failed(client);
+    }
+    tracing::warn!(client = client.map(tracing::field::display), "wrong token on the admin listener");
+    Refusal::NoToken
 }
 
 /// Why somebody may not go on. A wrong token and none look the same from outside.
