@@ -58,7 +58,6 @@ fn of(role: RoleArg) -> Role {
     match role {
         RoleArg::Viewer => Role::Viewer,
         RoleArg::Operator => Role::Operator,
-        RoleArg::Origin => Role::Origin,
     }
 }
 

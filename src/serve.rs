@@ -69,8 +69,9 @@ pub(crate) fn fail(why: &dyn std::fmt::Display, code: u8) -> u8 {
     code
 }
 
-/// Below these levels the proxy library prints heads whole: passes, tickets and the secret of the origin.
-const QUIET: [&str; 2] = ["pingora_proxy=info", "pingora_core=info"];
+/// Below these levels the proxy library prints heads whole: passes, tickets and the secret of the origin. Above
+/// them it has two lines of its own for each failed request; the access line says the same.
+const QUIET: [&str; 2] = ["pingora_proxy=off", "pingora_core=error"];
 
 /// Log lines on standard error: text, or JSON with `ROPELINE_LOG_FORMAT=json`; what is logged is said by
 /// `ROPELINE_LOG`, or else by `usual`.

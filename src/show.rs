@@ -15,9 +15,6 @@ use tokio::sync::{Mutex, oneshot};
 
 use crate::serve::{fail, log, runtime};
 
-/// The room is stopped so long before the demo is over, so that it is closed before its folder goes.
-const CLOSING: Duration = Duration::from_secs(5);
-
 /// `ropeline demo`.
 pub(crate) fn demo(args: &DemoArgs, env: fn(&str) -> Option<String>) -> u8 {
     log(env, "warn");
@@ -29,15 +26,17 @@ pub(crate) fn demo(args: &DemoArgs, env: fn(&str) -> Option<String>) -> u8 {
 
 async fn play(args: &DemoArgs) -> u8 {
     let people = usize::try_from(args.visitors).unwrap_or(usize::MAX);
-    let crowd = crowd::Settings { first: people.min(250), most: people.max(1), ..crowd::Settings::default() };
     let lasts = Duration::from_secs(u64::from(args.seconds));
-    let settings = demo::Settings { lasts: lasts + CLOSING, crowd, ..demo::Settings::default() };
+    let settings = demo::Settings { lasts, ..demo::Settings::at(args.rate) };
+    let crowd = crowd::Settings { first: people.min(250), most: people.max(1), ..settings.crowd };
+    let settings = demo::Settings { crowd, ..settings };
     let (started, room) = oneshot::channel();
     let started = Mutex::new(Some(started));
     let start = async |wanted: Wanted| -> Result<Started, String> {
-        let server = open(&wanted, args).await?;
+        let server = open(&wanted, args.listen).await?;
         let edge = *server.edge().first().ok_or("no address to listen on")?;
-        let addresses = Started { edge, admin: server.admin() };
+        let token_file = wanted.folder.join("keys/admin.token");
+        let addresses = Started { edge, admin: server.admin(), token_file };
         if let Some(started) = started.lock().await.take() {
             let _ended_already = started.send(server);
         }
@@ -66,9 +65,9 @@ async fn play(args: &DemoArgs) -> u8 {
 }
 
 /// Starts the room that the demo wants, from a settings file as anybody would write one.
-async fn open(wanted: &Wanted, args: &DemoArgs) -> Result<Server, String> {
+async fn open(wanted: &Wanted, listen: SocketAddr) -> Result<Server, String> {
     let file = wanted.folder.join("ropeline.toml");
-    fs::write(&file, settings_file(wanted, args, free(args.listen))).map_err(|error| error.to_string())?;
+    fs::write(&file, settings_file(wanted, free(listen))).map_err(|error| error.to_string())?;
     let config = load(&file)?;
     Server::start(&config).await.map_err(|error| error.to_string())
 }
@@ -77,7 +76,7 @@ fn load(file: &Path) -> Result<config::Config, String> {
     config::load(Some(file), &Overlay::default(), &|_| None).map_err(|problems| problems.to_string())
 }
 
-fn settings_file(wanted: &Wanted, args: &DemoArgs, listen: SocketAddr) -> String {
+fn settings_file(wanted: &Wanted, listen: SocketAddr) -> String {
     let folder = wanted.folder.display();
     format!(
         r#"[server]
@@ -102,7 +101,7 @@ ttl = "1s"
         origin = wanted.origin,
         paths = wanted.paths,
         cached = wanted.cached,
-        rate = args.rate,
+        rate = wanted.rate,
     )
 }
 

@@ -25,7 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("proxy", &["answer", "cache", "limit", "listen", "metrics", "page", "queue", "room", "route", "token"]),
     ("crowd", &["answer", "limit", "listen", "metrics", "page", "room", "route", "token"]),
     ("admin", &["answer", "cache", "metrics", "page", "queue", "room", "route", "token"]),
-    ("demo", &[]),
+    ("demo", &["room"]),
 ];
 
 fn files_under(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -28,6 +28,29 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// What it is, for the log, as the verbs of `ropeline ctl` write it; what operators typed is quoted.
+    fn text(&self) -> String {
+        fn setting(name: &str, value: Option<&Option<impl ToString>>) -> Option<String> {
+            value.map(|v| format!("{name}={}", v.as_ref().map(ToString::to_string).unwrap_or_default()))
+        }
+        match self {
+            Self::Control(Control::Pause { reason: Some(reason) }) => format!("reason={reason:?}"),
+            Self::Control(Control::Set(patch)) => {
+                let message = patch.message.as_ref().map(|m| m.as_ref().map(|m| format!("{m:?}")));
+                let settings = [
+                    setting("rate", patch.rate.as_ref()),
+                    setting("burst", patch.burst.as_ref()),
+                    setting("max_total", patch.max_total.as_ref()),
+                    setting("message", message.as_ref()),
+                ];
+                settings.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            }
+            Self::Control(Control::Rules(rules)) => format!("{rules:?}"),
+            Self::Control(Control::Flush(lineage)) => format!("lineage={lineage}"),
+            Self::Control(Control::Pause { reason: None } | Control::Resume) | Self::Create => String::new(),
+        }
+    }
+
     /// One word for log and metrics.
     fn word(&self) -> &'static str {
         match self {
@@ -74,7 +97,7 @@ async fn one_by_one(
     if let Err(refusal) = check(admin, room, condition) {
         return *refusal;
     }
-    let (word, what) = (change.word(), format!("{change:?}"));
+    let (word, what) = (change.word(), change.text());
     let made = match change {
         Change::Control(control) => admin.desk.control(room, control).await,
         Change::Create => admin.desk.create(room).await,
@@ -128,4 +151,26 @@ fn document(room: &RoomId, snapshot: Arc<Snapshot>) -> Response {
 /// Seconds until trying again makes sense; jittered, so that scripts do not come back together.
 fn soon() -> u64 {
     rand::rng().random_range(1..=4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::room::{Lineage, Patch, Rate};
+
+    #[test]
+    fn a_change_is_logged_as_it_was_typed() {
+        let set = |patch| Change::Control(Control::Set(patch)).text();
+        let patch = Patch {
+            rate: Some(Rate::per_second(10)),
+            burst: Some(None),
+            message: Some(Some("two\nlines".to_owned())),
+            ..Patch::default()
+        };
+        assert_eq!(set(patch), "rate=10/s burst= message=\"two\\nlines\"");
+        assert_eq!(set(Patch { message: Some(None), ..Patch::default() }), "message=");
+        let pause = |reason| Change::Control(Control::Pause { reason }).text();
+        assert_eq!((pause(Some("noon".to_owned())).as_str(), pause(None).as_str()), ("reason=\"noon\"", ""));
+        assert_eq!(Change::Control(Control::Flush(Lineage(10))).text(), "lineage=000000000000000a");
+    }
 }

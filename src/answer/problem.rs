@@ -25,16 +25,18 @@ impl Problem {
     }
 }
 
-/// The answer for a refusal. `detail` is for the visitor and never holds what they sent; `retry_after` is in
-/// seconds and jittered by the caller.
+/// The answer for a refusal. `detail` is for the visitor, left out where it is empty, and never holds what they
+/// sent; `retry_after` is in seconds and jittered by the caller.
 #[must_use]
 pub fn problem(kind: Problem, detail: &str, retry_after: Option<u64>) -> Answer {
-    let body = serde_json::json!({
+    let mut body = serde_json::json!({
         "type": format!("urn:ropeline:problem:{}", kind.slug),
         "title": kind.title,
         "status": kind.status.as_u16(),
-        "detail": detail,
     });
+    if let (false, Some(members)) = (detail.is_empty(), body.as_object_mut()) {
+        members.insert("detail".to_owned(), detail.into());
+    }
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -85,7 +85,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "RATE", default_value = "10/s")]
     pub rate: crate::room::Rate,
     /// How many simulated visitors come in all; at most 250 are there at once.
-    #[arg(long, value_name = "COUNT", default_value_t = 3000, value_parser = clap::value_parser!(u32).range(0..=20_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(0..=20_000))]
     pub visitors: u32,
     /// How long the demo runs.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
@@ -130,8 +130,6 @@ pub enum RoleArg {
     Viewer,
     /// Reads and acts.
     Operator,
-    /// May end single passes.
-    Origin,
 }
 
 /// `ropeline pass`.

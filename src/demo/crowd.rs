@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::person::{Outcome, Person};
+use crate::room::Rate;
 
 /// How many come, and how they behave.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,9 +30,19 @@ pub struct Settings {
 impl Eq for Settings {}
 
 impl Default for Settings {
-    /// 250 in five seconds, then 8 a second, 6,000 in all; one in eight vanishes.
+    /// 250 in five seconds, then 13 a second, 8,000 in all; one in eight vanishes.
     fn default() -> Self {
-        Self { first: 250, within: Duration::from_secs(5), per_second: 8, most: 6000, vanish: 0.125 }
+        Self { first: 250, within: Duration::from_secs(5), per_second: 13, most: 8000, vanish: 0.125 }
+    }
+}
+
+impl Settings {
+    /// With as many arrivals a second as keep the line from running dry at `rate`, the ones who vanish not counted;
+    /// at most 50, so that the crowd does not take the machine for itself.
+    #[must_use]
+    pub fn for_rate(self, rate: Rate) -> Self {
+        let more = rate.slots_in(Duration::from_millis(1300)).min(50);
+        Self { per_second: u32::try_from(more).unwrap_or(50), ..self }
     }
 }
 
@@ -96,4 +107,19 @@ fn every(pause: Duration) -> tokio::time::Interval {
     let mut interval = interval(pause.max(Duration::from_millis(1)));
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_come_than_go_in() {
+        let come = |rate: &str| {
+            let settings = Settings::default().for_rate(rate.parse().unwrap());
+            f64::from(settings.per_second) * (1.0 - settings.vanish)
+        };
+        assert!(come("10/s") > 10.0 && come("1/s") > 1.0 && come("30/min") > 0.5);
+        assert!(come("1000/s") < 51.0, "bounded");
+    }
 }

@@ -19,8 +19,12 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep_until};
 
+use crate::room::Rate;
+
 /// The room's id in the demo.
 pub const ROOM: &str = "demo";
+/// The caller has so long to close the room after the demo's time, before the folder goes.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// How much of a demo.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +35,16 @@ pub struct Settings {
     pub crowd: crowd::Settings,
     /// Tickets that the shop sells.
     pub tickets: u32,
+    /// How many go in.
+    pub rate: Rate,
 }
 
-impl Default for Settings {
-    /// Ten minutes, a few hundred people in line at any time, 10,000 tickets.
-    fn default() -> Self {
-        Self { lasts: Duration::from_secs(600), crowd: crowd::Settings::default(), tickets: 10_000 }
+impl Settings {
+    /// Ten minutes, 10,000 tickets, and a few hundred people in line at any time although `rate` go in.
+    #[must_use]
+    pub fn at(rate: Rate) -> Self {
+        let crowd = crowd::Settings::default().for_rate(rate);
+        Self { lasts: Duration::from_secs(600), crowd, tickets: 10_000, rate }
     }
 }
 
@@ -51,17 +59,19 @@ pub struct Wanted {
     pub cached: String,
     /// An empty directory for data and keys, mode 0700, that is gone after the demo.
     pub folder: PathBuf,
-    /// Admissions a second.
-    pub rate_per_second: u32,
+    /// `release.rate`.
+    pub rate: Rate,
 }
 
 /// A room that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// Where the edge listens.
     pub edge: SocketAddr,
     /// Where the admin listener listens.
     pub admin: SocketAddr,
+    /// The file with the operator's token.
+    pub token_file: PathBuf,
 }
 
 /// Why there was no demo.
@@ -74,10 +84,6 @@ pub enum DemoError {
     #[error("the room of the demo did not start: {0}")]
     Room(String),
 }
-
-/// Admissions a second in the demo. At most [`crowd::Settings::first`] people stand in line, so nobody waits for more
-/// than half a minute.
-pub const RATE_PER_SECOND: u32 = 10;
 
 /// Plays the demo until `stop` resolves, its time is over, or the last of the crowd is done (by default more would come
 /// than the time allows): opens the shop, has the room started by `start`, tells the
@@ -106,30 +112,49 @@ where
         paths: vec!["/buy/**".to_owned()],
         cached: "/api/remaining".to_owned(),
         folder: folder.path().to_owned(),
-        rate_per_second: RATE_PER_SECOND,
+        rate: settings.rate,
     };
     let room = start(wanted).await.map_err(|e| DemoError::Room(e.to_string()))?;
-    tell(&say, room, &shop, &settings);
-    let end = Instant::now() + settings.lasts;
+    let edge = room.edge;
+    tell(&say, &room, &shop, &settings);
+    let end = Instant::now() + settings.lasts + CLOSING;
     let over = async {
         tokio::select! {
             () = stop => {}
             () = sleep_until(end) => say("The demo's time is over."),
         }
     };
-    Ok(crowd::run(room.edge, settings.crowd, over).await)
+    Ok(crowd::run(edge, settings.crowd, over).await)
 }
 
-fn tell(say: &impl Fn(&str), room: Started, shop: &shop::Shop, settings: &Settings) {
-    say(&format!("The shop behind its waiting room:  http://{}/", room.edge));
-    say(&format!("The operator's side:               http://{}/", room.admin));
+fn tell(say: &impl Fn(&str), room: &Started, shop: &shop::Shop, settings: &Settings) {
+    let Started { edge, admin, token_file } = room;
+    let crowd = &settings.crowd;
+    let wait = settings.rate.spacing_ns().saturating_mul(u64::try_from(crowd.first).unwrap_or(u64::MAX));
+    say(&format!("The shop behind its waiting room:  http://{edge}/"));
     say(&format!("The shop itself, without a room:   http://{}/", shop.addr()));
+    say(&format!("Its numbers:                       http://{admin}/metrics"));
     say(&format!(
-        "{} people are coming; {RATE_PER_SECOND} a second go in. Open the first address and buy a ticket: you will be in \
-         within a minute. This ends by itself after {} minutes, or with Ctrl-C.",
-        settings.crowd.first,
-        settings.lasts.as_secs() / 60
+        "To steer it:                       ropeline ctl --url http://{admin} --token-file {} status",
+        token_file.display()
     ));
+    say(&format!(
+        "{} people are there at once, {} in all; {} go in. Open the first address and buy a ticket: you will be in within \
+         {}. This ends by itself after {}, or with Ctrl-C.",
+        crowd.first,
+        crowd.most,
+        settings.rate,
+        about(Duration::from_nanos(wait)),
+        about(settings.lasts)
+    ));
+}
+
+/// A time for people, rounded up.
+fn about(time: Duration) -> String {
+    match time.as_secs().div_ceil(60) {
+        0 | 1 => "a minute".to_owned(),
+        minutes => format!("{minutes} minutes"),
+    }
 }
 
 #[cfg(test)]
@@ -146,26 +171,43 @@ mod tests {
             most: 20,
             vanish: 0.0,
         };
-        let settings = Settings { lasts: Duration::from_secs(60), crowd, tickets: 15 };
+        let rate = Rate::per_second(10).unwrap();
+        let settings = Settings { lasts: Duration::from_secs(60), crowd, tickets: 15, ..Settings::at(rate) };
         let folder = std::sync::Mutex::new(PathBuf::new());
         let said = std::sync::Mutex::new(Vec::new());
         let start = async |wanted: Wanted| {
             folder.lock().unwrap().clone_from(&wanted.folder);
             let shop: SocketAddr = wanted.origin.trim_start_matches("http://").parse().unwrap();
-            Ok::<_, String>(Started { edge: shop, admin: shop })
+            Ok::<_, String>(Started { edge: shop, admin: shop, token_file: PathBuf::from("admin.token") })
         };
         let report =
             run(settings, start, std::future::pending(), |line| said.lock().unwrap().push(line.to_owned()));
         let report = report.await.unwrap();
         assert_eq!((report.came, report.inside, report.bought, report.failed), (20, 20, 15, 0), "{report:?}");
         assert!(!folder.lock().unwrap().exists(), "nothing is left behind");
-        assert!(said.lock().unwrap()[0].contains("http://127.0.0.1:"));
+        let said = said.lock().unwrap().join("\n");
+        assert!(said.starts_with("The shop behind its waiting room:  http://127.0.0.1:"), "{said}");
+        assert!(
+            said.contains("--token-file admin.token") && said.contains("20 in all; 10/s go in"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn times_are_told_in_minutes_rounded_up() {
+        let told = |seconds| about(Duration::from_secs(seconds));
+        assert_eq!(
+            (told(0).as_str(), told(60).as_str(), told(61).as_str()),
+            ("a minute", "a minute", "2 minutes")
+        );
     }
 
     #[tokio::test]
     async fn a_room_that_does_not_start_is_told() {
         let start = async |_: Wanted| Err::<Started, _>("no room");
-        let error = run(Settings::default(), start, std::future::pending(), |_| {}).await.unwrap_err();
+        let error = run(Settings::at(Rate::per_second(10).unwrap()), start, std::future::pending(), |_| {})
+            .await
+            .unwrap_err();
         assert!(error.to_string().contains("no room"));
     }
 }

@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use pingora::http::{RequestHeader, ResponseHeader};
 
 use super::reading::Reading;
-use super::reply;
+use super::shared;
 use crate::answer::Permit;
 use crate::route::Host;
 
@@ -154,14 +154,14 @@ pub(super) fn undress(response: &mut ResponseHeader, permit: Option<&Permit>) ->
     for name in ours_in(&response.headers) {
         response.remove_header(&name);
     }
-    let cookies = permit.map(Permit::cookies).unwrap_or_default();
-    if !cookies.is_empty() {
-        response.insert_header(header::CACHE_CONTROL, reply::ONE_VISITORS)?;
-        for name in reply::TO_SHARED_CACHES {
+    let Some(permit) = permit else { return Ok(()) };
+    if let Some(control) = shared::control(permit, &response.headers) {
+        response.insert_header(header::CACHE_CONTROL, control)?;
+        for name in shared::TO_SHARED_CACHES {
             response.remove_header(&name);
         }
     }
-    for cookie in cookies {
+    for cookie in permit.cookies() {
         response.append_header(header::SET_COOKIE, cookie.clone())?;
     }
     Ok(())

@@ -23,6 +23,7 @@ mod reading;
 mod reply;
 mod service;
 mod settings;
+mod shared;
 mod upgrade;
 mod watch;
 

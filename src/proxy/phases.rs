@@ -16,6 +16,7 @@ use super::forward;
 use super::reading::Reading;
 use super::reply;
 use super::service::{ATTEMPTS_MAX, Phases};
+use super::shared;
 use super::watch::Watch;
 use crate::answer::{Answer, Permit, Verdict, problem};
 use crate::metrics::RequestOutcome;
@@ -59,7 +60,7 @@ impl ProxyHttp for Phases {
                 };
                 match kept {
                     Some(mut kept) => {
-                        reply::with_cookies(&mut kept.headers, permit.cookies());
+                        shared::keep_from_shared(&mut kept.headers, &permit);
                         kept.room = permit.room().cloned();
                         answer(session, ctx, kept).await
                     }
@@ -202,10 +203,9 @@ impl ProxyHttp for Phases {
         if !begun {
             let retry = kind.status.is_server_error().then_some(RETRY_AFTER);
             let mut answer = problem(kind, "", retry);
-            reply::with_cookies(
-                &mut answer.headers,
-                ctx.permit.as_deref().map(Permit::cookies).unwrap_or_default(),
-            );
+            if let Some(permit) = ctx.permit.as_deref() {
+                shared::keep_from_shared(&mut answer.headers, permit);
+            }
             if reply::write(session, answer).await.is_ok() {
                 session.shutdown().await;
             }

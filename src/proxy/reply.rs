@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{Method, header};
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
@@ -76,46 +76,4 @@ pub(super) fn raw(answer: &Answer) -> Bytes {
     let mut bytes = text.into_bytes();
     bytes.extend_from_slice(&answer.body);
     Bytes::from(bytes)
-}
-
-/// For an answer that brings a visitor's tokens: a shared cache before us would give them to everybody, since
-/// `Set-Cookie` alone keeps none from storing.
-pub(super) const ONE_VISITORS: HeaderValue = HeaderValue::from_static("private, no-store");
-
-/// By these an origin speaks to shared caches alone, over the head of `Cache-Control`.
-pub(super) const TO_SHARED_CACHES: [HeaderName; 5] = [
-    HeaderName::from_static("surrogate-control"),
-    HeaderName::from_static("cdn-cache-control"),
-    HeaderName::from_static("cloudflare-cdn-cache-control"),
-    HeaderName::from_static("edge-control"),
-    HeaderName::from_static("x-accel-expires"),
-];
-
-/// Adds the cookies of a permit to an answer that is given in the origin's place.
-pub(super) fn with_cookies(headers: &mut HeaderMap, cookies: &[HeaderValue]) {
-    if cookies.is_empty() {
-        return;
-    }
-    headers.insert(header::CACHE_CONTROL, ONE_VISITORS);
-    for name in TO_SHARED_CACHES {
-        headers.remove(name);
-    }
-    for cookie in cookies {
-        headers.append(header::SET_COOKIE, cookie.clone());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kept_answer_that_brings_a_pass_is_for_no_shared_cache() {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
-        with_cookies(&mut headers, &[]);
-        assert_eq!(headers[header::CACHE_CONTROL], "public, max-age=60");
-        with_cookies(&mut headers, &[HeaderValue::from_static("rl_p_a=x")]);
-        assert_eq!(headers[header::CACHE_CONTROL], "private, no-store");
-    }
 }

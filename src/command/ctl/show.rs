@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::args::Verb;
-use crate::admin::{RoomDocument, RoomsDocument, State};
+use crate::admin::{RoomDocument, RoomsDocument, SettingsDocument, State};
 
 /// The text for the answer to a verb.
 pub(super) fn answer(verb: &Verb, body: &str) -> Result<String, serde_json::Error> {
@@ -47,10 +47,36 @@ fn table(rooms: &[RoomDocument]) -> String {
     let head = ["ROOM", "STATE", "WAITING", "ADMITTED", "RATE", "NOTE"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(head).chain(rooms.iter().map(row)).collect();
     let mut text = columns(&rows, &[2, 3]);
-    if rooms.iter().any(|room| !room.overridden.is_empty()) {
+    if rooms.iter().any(|room| room.overridden.iter().any(|name| is_shown(room, name))) {
         text.push_str("* changed by an operator; wins over the file until unset\n");
     }
+    for room in rooms {
+        let hidden: Vec<_> = room.overridden.iter().filter(|name| !is_shown(room, name)).cloned().collect();
+        if !hidden.is_empty() {
+            let _ = writeln!(
+                text,
+                "{}: an operator changed what is not shown here: {}",
+                room.id,
+                hidden.join(", ")
+            );
+        }
+    }
     text
+}
+
+/// Whether the table has a place for a setting of this room.
+fn is_shown(room: &RoomDocument, name: &str) -> bool {
+    let has_note = |s: &SettingsDocument| s.message.is_some() && !gives_reason(room);
+    match name {
+        "rate" => true,
+        "message" => room.state != State::Unavailable && room.settings.as_ref().is_some_and(has_note),
+        _ => false,
+    }
+}
+
+/// Whether visitors read the reason of a pause in place of the message.
+fn gives_reason(room: &RoomDocument) -> bool {
+    room.state == State::Paused && room.reason.is_some()
 }
 
 fn row(room: &RoomDocument) -> [String; 6] {
@@ -64,7 +90,7 @@ fn row(room: &RoomDocument) -> [String; 6] {
         (State::Unavailable, _) if room.line.is_none() => "never read from the store".to_owned(),
         (State::Unavailable, _) => "the store cannot be asked; last known".to_owned(),
         (State::Paused, Some(reason)) => reason.clone(),
-        _ => message().unwrap_or_default(),
+        _ => message().map(|text| marked(room, "message", text)).unwrap_or_default(),
     };
     let id = room.id.to_string();
     [id, state(room).to_owned(), line(|l| l.waiting), line(|l| l.admitted), rate, one_line(&note)]
@@ -152,6 +178,9 @@ fn done(verb: &Verb, room: &RoomDocument) -> String {
         Verb::Rate { unset: true, .. } => format!("rate is the file's again: {}", rate(room)),
         Verb::Rate { .. } => format!("rate is {}, until unset", rate(room)),
         Verb::Message { unset: true, .. } => "shows no message any more".to_owned(),
+        Verb::Message { .. } if gives_reason(room) => {
+            "has the message, until unset; while it is paused, the reason stands in its place".to_owned()
+        }
         Verb::Message { .. } => "shows the message, until unset".to_owned(),
         Verb::Set { .. } | Verb::Status { .. } => {
             let changed = room.overridden.join(", ");
@@ -199,6 +228,42 @@ new-year     unavailable        -         -  -       never read from the store
 ";
         assert_eq!(table(&[paused, away]), expected);
         assert_eq!(table(&[]), "No rooms.\n");
+    }
+
+    #[test]
+    fn the_mark_is_explained_where_it_stands_and_what_is_hidden_is_named() {
+        let told = |reason: Option<&str>| {
+            table(&[document("spring-tour", |s| {
+                s.overrides.message = Some("Soon.".to_owned());
+                s.overrides.burst = Some(2);
+                if reason.is_some() {
+                    s.phase = Phase::Paused;
+                    s.reason = reason.map(str::to_owned);
+                }
+            })])
+        };
+        let shown = told(None);
+        assert!(shown.contains("Soon. *\n* changed by"), "{shown}");
+        assert!(
+            shown.ends_with("spring-tour: an operator changed what is not shown here: burst\n"),
+            "{shown}"
+        );
+        let hidden = told(Some("Noon."));
+        assert!(!hidden.contains('*') && hidden.ends_with("not shown here: burst, message\n"), "{hidden}");
+    }
+
+    #[test]
+    fn a_message_during_a_pause_is_not_said_to_be_shown() {
+        let verb = Verb::Message { room: id("spring-tour"), text: Some("Soon.".to_owned()), unset: false };
+        let told = |reason: Option<&str>| {
+            let room = document("spring-tour", |s| {
+                s.phase = Phase::Paused;
+                s.reason = reason.map(str::to_owned);
+            });
+            done(&verb, &room)
+        };
+        assert_eq!(told(None), "spring-tour: shows the message, until unset\n");
+        assert!(told(Some("Noon.")).contains("the reason stands in its place"));
     }
 
     #[test]
