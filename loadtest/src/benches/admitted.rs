@@ -74,8 +74,8 @@ pub(crate) async fn run(bounds: &Bounds) -> Result<Report> {
         fill(&mut report, *connections, rows);
     }
     report.reading(
-        "Where the core of the proxy was not nearly 100 % busy, load generator and origin, which share the other core, were the \
-         limit: then requests a second flatter nobody, and the CPU ratio is the one to go by. Latencies are of a closed loop.",
+        "Where the core of the proxy was not nearly 100 % busy, load generator and origin, which share the other core, or others on \
+         this machine were the limit: there the CPU ratio is the one to go by. Latencies are of a closed loop.",
     );
     Ok(report)
 }

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use ropeline::metrics::Handle;
 use ropeline::queue::embedded::EmbeddedStore;
 use ropeline::queue::redis::RedisStore;
-use ropeline::queue::{Durability, InstanceId, Line, LineSettings, Place, QueueStore, Settings, StoreError};
+use ropeline::queue::{
+    Durability, InstanceId, Line, LineSettings, Measured, Place, QueueStore, Settings, StoreError,
+};
 use ropeline::room::{IdentityHash, JoinOutcome, Lineage, Rate, RoomId, Rules};
 use tokio::task::JoinSet;
 
@@ -99,7 +101,7 @@ async fn engines(home: &Path) -> Result<Vec<Engine>> {
     let embedded = EmbeddedStore::open(&settings(Place::File(home.join("line")), Durability::Disk))?;
     let mut engines = vec![Engine {
         name: "embedded, fsync",
-        store: Arc::new(embedded),
+        store: measured(embedded),
         lead: Duration::ZERO,
         redis: None,
     }];
@@ -111,9 +113,14 @@ async fn engines(home: &Path) -> Result<Vec<Engine>> {
         let redis = Redis::start(home, fsync)?;
         let store = RedisStore::connect(&settings(Place::Redis(redis.url()), durability))?;
         store.probe().await?;
-        engines.push(Engine { name, store: Arc::new(store), lead, redis: Some(redis) });
+        engines.push(Engine { name, store: measured(store), lead, redis: Some(redis) });
     }
     Ok(engines)
+}
+
+/// Counted as an instance counts its own store: the sizes of batches come from there.
+fn measured(store: impl QueueStore) -> Arc<dyn QueueStore> {
+    Arc::new(Measured::new(Arc::new(store)))
 }
 
 fn settings(place: Place, durability: Durability) -> Settings {

@@ -40,8 +40,8 @@ fn how(bounds: &Bounds) -> String {
 fn pinning() -> String {
     let several = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
     if several {
-        "The process that is measured has core 0 to itself (`taskset`; one worker thread each); load generator, origin and \
-         Redis share core 1. Loopback, plain HTTP/1.1, kept connections."
+        "The process that is measured is pinned to core 0 (`taskset`; one worker thread each), load generator, origin and Redis \
+         to core 1; others on the machine may run on both. Loopback, plain HTTP/1.1, kept connections."
     } else {
         "One core for everything: figures per second mean little, CPU per request still does. Loopback, plain HTTP/1.1."
     }

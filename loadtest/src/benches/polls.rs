@@ -147,7 +147,7 @@ fn tables(report: &mut Report, subjects: &[Subject<'_>]) {
         figure(cpu(5) - cpu(0))
     ));
     report.reading(
-        "Requests a second are what came through with load generator and server on a core each: where the core of the server was \
-         not nearly 100 % busy, the load generator was the limit (always so for nginx), and the CPU time is the figure to compare.",
+        "Requests a second are what came through: where the core of the server was not nearly 100 % busy, the load generator or \
+         others on this machine were the limit, and the CPU time is the figure to compare.",
     );
 }
