@@ -7,6 +7,7 @@ use ropeline::command::exit;
 use ropeline::config::{self, Config, Overlay};
 use ropeline::server::{Server, StartError, signals};
 use tokio::runtime::Runtime;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 /// `ropeline run`.
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &RunArgs, env: fn(&str) -> Option<String>) -> u8 {
         Ok(config) => config,
         Err(problems) => return fail(&problems, exit::USAGE),
     };
-    log(env, "info");
+    let _lines = log(env, "info");
     for warning in config::warnings(&config) {
         tracing::warn!("{warning}");
     }
@@ -73,16 +74,22 @@ pub(crate) fn fail(why: &dyn std::fmt::Display, code: u8) -> u8 {
 /// them it has two lines of its own for each failed request; the access line says the same.
 const QUIET: [&str; 2] = ["pingora_proxy=off", "pingora_core=error"];
 
-/// Log lines on standard error: text, or JSON with `ROPELINE_LOG_FORMAT=json`; what is logged is said by
+/// Lines that may wait for whoever reads the log. Beyond it lines are dropped: a log that nobody reads must not
+/// stop the sale.
+const LINES_MAX: usize = 65_536;
+
+/// Log lines on standard error, written by a thread of their own until the guard is dropped: text, or JSON with `ROPELINE_LOG_FORMAT=json`; what is logged is said by
 /// `ROPELINE_LOG`, or else by `usual`.
-pub(crate) fn log(env: fn(&str) -> Option<String>, usual: &str) {
+pub(crate) fn log(env: fn(&str) -> Option<String>, usual: &str) -> WorkerGuard {
     let filter = EnvFilter::try_new(env("ROPELINE_LOG").as_deref().unwrap_or(usual));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new(usual));
     let filter = QUIET.iter().filter_map(|text| text.parse().ok()).fold(filter, EnvFilter::add_directive);
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
+    let (writer, guard) = NonBlockingBuilder::default().buffered_lines_limit(LINES_MAX).finish(io::stderr());
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
     if env("ROPELINE_LOG_FORMAT").as_deref() == Some("json") {
         lines.json().init();
     } else {
         lines.init();
     }
+    guard
 }

@@ -17,7 +17,7 @@ use crate::serve::{fail, log, runtime};
 
 /// `ropeline demo`.
 pub(crate) fn demo(args: &DemoArgs, env: fn(&str) -> Option<String>) -> u8 {
-    log(env, "warn");
+    let _lines = log(env, "warn");
     match runtime() {
         Ok(runtime) => runtime.block_on(play(args)),
         Err(code) => code,
