@@ -41,11 +41,8 @@ pub trait Doorkeeper: Send + Sync + 'static {
 
 /// Remembers who failed, in bounded memory.
 pub trait Failures: Send + Sync + 'static {
-    /// How long this address must wait before its next attempt is looked at; `None`: it may try now.
-    fn wait(&self, client: IpAddr) -> Option<Duration>;
-
-    /// An attempt with a wrong token came from this address.
-    fn failed(&self, client: IpAddr);
+    /// An attempt with a wrong token came from this address. With too many of them, how long the next must wait.
+    fn failed(&self, client: IpAddr) -> Option<Duration>;
 }
 
 /// The peer of the connection, put into each request by the listener.
@@ -101,11 +98,8 @@ fn identify(parts: &Parts, admin: &Admin) -> Result<Holder, Refusal> {
 fn wrong_token(parts: &Parts, admin: &Admin) -> Refusal {
     let client = parts.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
     metrics::token_refused(metrics::Token::Admin, "unknown");
-    if let Some(wait) = client.and_then(|client| admin.failures.wait(client)) {
+    if let Some(wait) = client.and_then(|client| admin.failures.failed(client)) {
         return Refusal::SlowDown(wait);
-    }
-    if let Some(client) = client {
-        admin.failures.failed(client);
     }
     tracing::warn!(client = client.map(tracing::field::display), "wrong token on the admin listener");
     Refusal::NoToken

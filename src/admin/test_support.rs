@@ -157,13 +157,11 @@ impl Doorkeeper for Names {
 struct ThreeFree(Mutex<HashMap<IpAddr, u32>>);
 
 impl Failures for ThreeFree {
-    fn wait(&self, client: IpAddr) -> Option<Duration> {
-        let failed = self.0.lock().unwrap().get(&client).copied().unwrap_or_default();
-        (failed >= 3).then_some(Duration::from_secs(30))
-    }
-
-    fn failed(&self, client: IpAddr) {
-        *self.0.lock().unwrap().entry(client).or_default() += 1;
+    fn failed(&self, client: IpAddr) -> Option<Duration> {
+        let mut all = self.0.lock().unwrap();
+        let failed = all.entry(client).or_default();
+        *failed += 1;
+        (*failed > 3).then_some(Duration::from_secs(30))
     }
 }
 

@@ -78,7 +78,7 @@ impl Server {
             let (crowd, stopping) = (Arc::clone(&crowd), stopping.clone());
             tasks.spawn(async move { crowd.serve(bound, stopping).await });
         }
-        let router = operators::router(config, &lines, &clock, counted.clone())?;
+        let router = operators::router(config, &lines, counted.clone())?;
         tasks.spawn(listeners.admin.serve(router, counted, stopping.clone()));
         tasks.spawn(resolved.until_stopped(stopping.clone()));
         tasks.spawn(upkeep(keyring, lines.clone(), stopping));

@@ -9,7 +9,6 @@ use axum::Router;
 
 use super::StartError;
 use crate::admin::{self, Holder, Parts};
-use crate::answer::Clock;
 use crate::config::{self, Config};
 use crate::limit;
 use crate::metrics;
@@ -22,14 +21,13 @@ use crate::token::random;
 pub(super) fn router(
     config: &Config,
     lines: &[Arc<Line>],
-    clock: &Clock,
     counted: metrics::Handle,
 ) -> Result<Router, StartError> {
-    let failures = limit::Failures::new(limit::FailuresSettings::default());
+    let failures = limit::Failures::new(&limit::FailuresSettings::default());
     let parts = Parts {
         desk: Arc::new(Rooms(lines.to_vec())),
         doorkeeper: Arc::new(Tokens(tokens(config)?)),
-        failures: Arc::new(Slowed { failures, clock: Arc::clone(clock) }),
+        failures: Arc::new(Slowed(failures)),
         lineage: Arc::new(lineage),
         metrics: counted,
     };
@@ -73,18 +71,11 @@ impl admin::Doorkeeper for Tokens {
     }
 }
 
-struct Slowed {
-    failures: limit::Failures,
-    clock: Clock,
-}
+struct Slowed(limit::Failures);
 
 impl admin::Failures for Slowed {
-    fn wait(&self, client: IpAddr) -> Option<Duration> {
-        self.failures.may_try(client, (self.clock)()).err()
-    }
-
-    fn failed(&self, client: IpAddr) {
-        self.failures.failed(client, (self.clock)());
+    fn failed(&self, client: IpAddr) -> Option<Duration> {
+        self.0.failed(client)
     }
 }
 
