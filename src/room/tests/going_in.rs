@@ -134,3 +134,17 @@ fn a_pause_longer_than_the_memory_of_admissions_admits_nobody_twice() {
     play.wait(500, &[1, 2, 3]);
     assert_eq!(play.room.snapshot().admitted, admitted);
 }
+
+#[test]
+fn w026_places_of_those_who_left_hold_nobody_up_and_are_not_shown_for_ever() {
+    let mut play = Play::at("10/s");
+    play.join(30);
+    play.wait(1000, &(1..=10).collect::<Vec<_>>());
+    assert!((1..=10).all(|n| play.slot(n).is_some()));
+    // 11 to 20 never ask again.
+    play.wait(5000, &(21..=30).collect::<Vec<_>>());
+    assert!((21..=30).all(|n| play.slot(n).is_some()) && (11..=20).all(|n| play.slot(n).is_none()));
+    assert_eq!(play.room.snapshot().waiting(), 0);
+    play.wait(500, &[11]);
+    assert!(play.slot(11).is_some(), "who returns within the grace goes in first");
+}
