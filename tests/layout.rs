@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("answer", &["limit", "metrics", "page", "queue", "room", "route", "token"]),
     ("proxy", &["answer", "cache", "limit", "listen", "metrics", "page", "queue", "room", "route", "token"]),
     ("crowd", &["answer", "limit", "listen", "metrics", "page", "room", "route", "token"]),
-    ("admin", &["answer", "cache", "metrics", "page", "queue", "room", "route", "token"]),
+    ("admin", &["answer", "cache", "listen", "metrics", "page", "queue", "room", "route", "token"]),
     ("demo", &["room"]),
 ];
 

@@ -29,6 +29,6 @@ pub use access::{Doorkeeper, Failures, Holder, Role};
 pub use desk::Desk;
 pub use document::{LineDocument, RoomDocument, RoomsDocument, SettingsDocument, State};
 pub use health::Readiness;
-pub use listener::{BindError, Listener};
+pub use listener::Listener;
 pub use router::{Parts, router};
 pub use settings::Settings;

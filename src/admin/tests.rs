@@ -333,7 +333,7 @@ async fn a_taken_port_is_one_clear_line() {
     let api = Served::start().await;
     let error = Listener::bind(Settings::at(api.address)).await.unwrap_err().to_string();
     let expected = format!(
-        "admin.listen = \"{}\": the port is taken; stop what listens there or choose another",
+        "{} is in use: stop what listens there, or choose another address in the settings",
         api.address
     );
     assert_eq!(error, expected);

@@ -17,7 +17,7 @@ use crate::queue::{InstanceId, Line, LineSettings, Measured, Place, QueueStore, 
 use crate::room::Lineage;
 use crate::route::{BadRoutes, Pattern, RoomPaths, Routes, RoutesSettings, Trusted};
 use crate::token::{self, KeyError, Keyring, random};
-use crate::{admin, crowd, listen, page, proxy};
+use crate::{crowd, listen, page, proxy};
 
 /// Why an instance does not start; one line each.
 #[derive(Debug, thiserror::Error)]
@@ -25,12 +25,9 @@ pub enum StartError {
     /// Keys are missing, unreadable, or readable by others.
     #[error(transparent)]
     Keys(#[from] KeyError),
-    /// A port of the edge or the crowd door.
+    /// A port of a door or of the operator's API.
     #[error(transparent)]
     Port(#[from] listen::BindError),
-    /// The port of the operator's API.
-    #[error(transparent)]
-    Admin(#[from] admin::BindError),
     /// The store may forget, or is in use.
     #[error(transparent)]
     Store(#[from] StoreError),
