@@ -1,11 +1,16 @@
 //! The distribution's `redis-server`, started for one test.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+/// The same ports as the stories take: a server that is stopped finds its own free when it starts again.
+#[path = "../../../tests/support/ports.rs"]
+#[expect(unreachable_pub, reason = "shared with the stories")]
+mod ports;
 
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -33,7 +38,7 @@ impl RedisServer {
 
     /// A server that will be started on a port that is free now.
     pub(in crate::queue) fn stopped(options: &[&str]) -> Self {
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = ports::free();
         let options = options.iter().map(ToString::to_string).collect();
         Self { dir: tempfile::tempdir().unwrap(), port, options, child: None }
     }
