@@ -153,7 +153,7 @@ impl RoomDesk {
         };
         metrics::joined(self.line.room(), metrics::Join::New);
         let (room, lineage) = (self.line.room().clone(), snapshot.lineage);
-        let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now });
+        let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now, bound: None });
         let place = Place { number, ticket, new: true, bearer };
         let near = standing == Standing::Waiting && snapshot.is_near(number) && !patience.is_zero();
         // The place is made: if the store goes away now, it is kept and told as waiting.
@@ -184,7 +184,7 @@ impl RoomDesk {
         lineage: Lineage,
         ttl: Duration,
     ) -> Result<Visitor, Trouble> {
-        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl)?;
+        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl, None)?;
         Ok(Visitor::Admitted(place, Box::new(pass)))
     }
 

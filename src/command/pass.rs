@@ -102,7 +102,7 @@ mod tests {
         let keyring = Keyring::open(Settings::at(&keys)).unwrap();
         let admission = Admission { number: Number(7), slot: NOW };
         let room = RoomId::new("spring").unwrap();
-        let pass = keyring.issue_pass(&room, Lineage(1), admission, Duration::from_secs(60)).unwrap();
+        let pass = keyring.issue_pass(&room, Lineage(1), admission, Duration::from_secs(60), None).unwrap();
         let told = |token: &str, now, leeway| {
             let what = Inspect { token, keys: &keys, leeway: Duration::from_secs(leeway) };
             let (mut out, mut err) = (Vec::new(), Vec::new());

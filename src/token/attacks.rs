@@ -103,7 +103,8 @@ fn another_room_or_issuer_is_foreign() {
     assert_eq!(check(&bench, &with_claims(&bench, &json!({ "iss": "rope" }))), Err(TokenFault::Foreign));
 
     // Good in its own room first, so that what was remembered is asked of the other room, too.
-    let token = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR).unwrap().token;
+    let token =
+        bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR, None).unwrap().token;
     assert_eq!(check(&bench, &token), Ok(()));
     let other = bench.keyring.check_pass(&room("autumn"), &token, NOW, LEEWAY);
     assert_eq!(other, Err(TokenFault::Foreign));
@@ -121,7 +122,7 @@ fn nothing_lasts_longer_than_a_pass_may() {
     assert_eq!(until(nbf), Err(TokenFault::Claims), "over before it begins");
     let for_ever = with_claims(&bench, &json!({ "nbf": 0, "iat": 0, "slot": 0 }));
     assert_eq!(check(&bench, &for_ever), Err(TokenFault::Lasting));
-    let made = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), Duration::MAX).unwrap();
+    let made = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), Duration::MAX, None).unwrap();
     assert_eq!(made.claims.exp - made.claims.nbf, 24 * 3600);
     assert_eq!(check(&bench, &made.token), Ok(()));
 }
@@ -129,7 +130,7 @@ fn nothing_lasts_longer_than_a_pass_may() {
 #[test]
 fn leeway_is_what_was_asked_for_at_the_first_use_and_at_every_other() {
     let bench = Bench::new();
-    let pass = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR).unwrap();
+    let pass = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR, None).unwrap();
     let end = Micros(pass.claims.exp * 1_000_000);
     assert_eq!(end, Micros(NOW.seconds() * 1_000_000).plus(HALF_AN_HOUR));
     let second = Duration::from_secs(1);
@@ -159,7 +160,7 @@ fn a_pass_may_begin_as_far_ahead_as_a_request_is_held() {
     assert_eq!(check(&bench, &ahead(1700, 1700)), Err(TokenFault::NotYet));
     assert_eq!(check_at(&bench, &ahead(20, 20), NOW, Duration::from_secs(30)), Ok(()));
 
-    let pass = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR).unwrap();
+    let pass = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR, None).unwrap();
     let early = NOW.minus(Duration::from_millis(800));
     let checked = bench.keyring.check_pass(&room("spring"), &pass.token, early, LEEWAY).unwrap();
     assert_eq!(checked.not_before, NOW, "the slot itself, not its second");
@@ -223,7 +224,7 @@ fn keys_are_ours_by_exact_name_whatever_the_header_offers() {
         assert_eq!(check(&bench, &with_header(&bench, &more)), Err(TokenFault::Malformed), "{more}");
     }
     let other = Bench::new();
-    let pass = other.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR).unwrap();
+    let pass = other.keyring.issue_pass(&room("spring"), LINEAGE, admission(1), HALF_AN_HOUR, None).unwrap();
     assert_eq!(check(&bench, &pass.token), Err(TokenFault::UnknownKey));
     let mut header = other.header();
     header["kid"] = json!(kid);

@@ -17,6 +17,7 @@ use jsonwebtoken::{Algorithm, Validation};
 use serde::Deserialize;
 
 use super::TokenFault;
+use super::bound::Binding;
 use super::claims::{ISSUER, Pass};
 use super::keys::Keys;
 use crate::room::{Lineage, Micros, Number, RoomId};
@@ -50,6 +51,8 @@ struct Claims {
     lin: String,
     #[serde(default)]
     slot: u64,
+    #[serde(default)]
+    idn: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +118,7 @@ fn pass(claims: Claims) -> Result<Pass, TokenFault> {
     if expires <= not_before || claims.sub.is_empty() || claims.jti.is_empty() {
         return Err(TokenFault::Claims);
     }
+    let bound = claims.idn.map(|text| Binding::parse(&text).ok_or(TokenFault::Claims)).transpose()?;
     let (Audience::One(room) | Audience::List([room])) = claims.aud;
     let room = RoomId::new(&room).ok_or(TokenFault::Foreign)?;
     Ok(Pass {
@@ -126,6 +130,7 @@ fn pass(claims: Claims) -> Result<Pass, TokenFault> {
         not_before,
         expires,
         issued: seconds(claims.iat)?,
+        bound,
     })
 }
 

@@ -7,6 +7,7 @@ use jsonwebtoken::{Algorithm, Header};
 use serde::Serialize;
 
 use super::CannotSign;
+use super::bound::Binding;
 use super::hash::derived_id;
 use super::keys::Keys;
 use crate::room::{Admission, Lineage, Micros, Number, RoomId};
@@ -39,6 +40,9 @@ pub struct PassClaims {
     pub lin: String,
     /// The slot itself, in microseconds since 1970.
     pub slot: u64,
+    /// Whose it is, where the room tells accounts apart: a keyed hash. Good with that account alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idn: Option<String>,
 }
 
 /// A pass that was just made, or made again.
@@ -69,6 +73,8 @@ pub struct Pass {
     pub expires: Micros,
     /// When it was made, for "all that were issued before".
     pub issued: Micros,
+    /// Whose it is; `None`: of whoever holds it.
+    pub bound: Option<Binding>,
 }
 
 /// Makes the pass of an admission.
@@ -78,6 +84,7 @@ pub(super) fn issue(
     lineage: Lineage,
     admission: Admission,
     ttl: Duration,
+    bound: Option<Binding>,
 ) -> Result<IssuedPass, CannotSign> {
     let slot = admission.slot;
     let nbf = slot.seconds();
@@ -93,6 +100,7 @@ pub(super) fn issue(
         exp: slot.plus(ttl).seconds().max(nbf.saturating_add(1)),
         lin: lineage.to_string(),
         slot: slot.0,
+        idn: bound.map(Binding::text),
     };
     let key = keys.pass_signer(nbf).ok_or(CannotSign)?;
     let mut header = Header::new(Algorithm::EdDSA);
@@ -112,7 +120,7 @@ mod tests {
     fn the_same_admission_gives_the_same_pass() {
         let bench = Bench::new();
         let issue =
-            || bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), HALF_AN_HOUR).unwrap();
+            || bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), HALF_AN_HOUR, None).unwrap();
         assert_eq!(issue(), issue());
         let IssuedPass { token, claims } = issue();
         assert!(token.len() < 700, "{}", token.len());
@@ -152,10 +160,28 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_says_whose_it_is_where_that_counts() {
+        let bench = Bench::new();
+        let room = room("spring");
+        let anna = bench.keyring.binding(&room, &bench.keyring.identity_hash("cookie", b"anna"));
+        let bound = |bound| {
+            let made = bench.keyring.issue_pass(&room, LINEAGE, admission(7), HALF_AN_HOUR, bound).unwrap();
+            bench.keyring.check_pass(&room, &made.token, NOW, Duration::ZERO).unwrap().bound
+        };
+        assert_eq!((bound(Some(anna)), bound(None)), (Some(anna), None));
+        for bad in [serde_json::json!("x"), serde_json::json!(1), serde_json::json!("AAAAAAAAAAAAA")] {
+            let mut claims = bench.claims();
+            claims["idn"] = bad;
+            let token = bench.signed(&bench.header(), &claims);
+            assert!(bench.keyring.check_pass(&room, &token, NOW, Duration::ZERO).is_err(), "{claims}");
+        }
+    }
+
+    #[test]
     fn a_lifetime_is_never_longer_than_asked_for_nor_empty() {
         let bench = Bench::new();
         let lasts = |ttl| {
-            let made = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), ttl).unwrap();
+            let made = bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), ttl, None).unwrap();
             assert!(bench.keyring.check_pass(&room("spring"), &made.token, NOW, Duration::ZERO).is_ok());
             made.claims.exp - made.claims.nbf
         };

@@ -28,6 +28,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 
+use super::bound::Binding;
 use super::claims::{self, IssuedPass, Pass};
 use super::files::in_dir;
 use super::hash::{derived_id, fingerprint, keyed_hash, sha256};
@@ -117,7 +118,7 @@ impl Keyring {
         Ok(true)
     }
 
-    /// The text of a ticket: 60 characters that fit in a cookie as they are.
+    /// The text of a ticket: 60 characters, 72 of an account's, that fit in a cookie as they are.
     #[must_use]
     pub fn seal_ticket(&self, ticket: &Ticket) -> String {
         ticket::seal(&self.keys.load(), ticket)
@@ -132,7 +133,7 @@ impl Keyring {
     }
 
     /// The pass of an admission, good for `ttl` (whole seconds, at least one, at most
-    /// [`Settings::pass_ttl_max`]) from its slot. The same arguments give the same pass, on every instance
+    /// [`Settings::pass_ttl_max`]) from its slot; `bound`: for one account alone. The same arguments give the same pass, on every instance
     /// that has the same keys.
     ///
     /// # Errors
@@ -143,9 +144,10 @@ impl Keyring {
         lineage: Lineage,
         admission: Admission,
         ttl: Duration,
+        bound: Option<Binding>,
     ) -> Result<IssuedPass, CannotSign> {
         let ttl = ttl.min(self.settings.pass_ttl_max);
-        claims::issue(&self.keys.load(), room, lineage, admission, ttl)
+        claims::issue(&self.keys.load(), room, lineage, admission, ttl, bound)
     }
 
     /// The pass in a text, if it opens this room at `now`, which should be the store's clock as far as this
@@ -203,6 +205,12 @@ impl Keyring {
     #[must_use]
     pub fn identity_hash(&self, kind: &str, value: &[u8]) -> IdentityHash {
         IdentityHash(keyed_hash(&self.keys.load().identity, &[b"identity", kind.as_bytes(), value]))
+    }
+
+    /// What ties tickets and passes of a room to an account.
+    #[must_use]
+    pub fn binding(&self, room: &RoomId, identity: &IdentityHash) -> Binding {
+        Binding::of(&self.keys.load().identity, room, identity)
     }
 
     /// Tells identity keys apart without telling anything of them: 16 hexadecimal digits.

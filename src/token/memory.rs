@@ -103,6 +103,7 @@ mod tests {
             not_before: Micros(1),
             expires: Micros(2),
             issued: Micros(1),
+            bound: None,
         })
     }
 

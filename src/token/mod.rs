@@ -6,6 +6,7 @@
 //! while running, and remembers what it has verified. See [`keyring`] for the files and for rotation.
 
 pub mod admin;
+mod bound;
 mod check;
 mod claims;
 mod error;
@@ -28,6 +29,7 @@ mod rotation;
 #[cfg(test)]
 mod testing;
 
+pub use bound::Binding;
 pub use claims::{IssuedPass, Pass, PassClaims};
 pub use error::{CannotSign, KeyError, TokenFault};
 pub use keyring::{Keyring, Settings};

@@ -13,12 +13,12 @@ use crate::room::{Micros, Number};
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn ticket(issued: Micros) -> Ticket {
-    Ticket { room: room("spring"), lineage: LINEAGE, number: Number(7), issued }
+    Ticket { room: room("spring"), lineage: LINEAGE, number: Number(7), issued, bound: None }
 }
 
 fn pass(keyring: &Keyring, slot: Micros) -> String {
     let admission = crate::room::Admission { slot, ..admission(7) };
-    keyring.issue_pass(&room("spring"), LINEAGE, admission, HALF_AN_HOUR).unwrap().token
+    keyring.issue_pass(&room("spring"), LINEAGE, admission, HALF_AN_HOUR, None).unwrap().token
 }
 
 fn good(keyring: &Keyring, token: &str, now: Micros) -> Result<(), TokenFault> {

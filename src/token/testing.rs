@@ -50,7 +50,8 @@ impl Bench {
 
     /// The claims of a genuine pass, to be changed.
     pub(super) fn claims(&self) -> Value {
-        let pass = self.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), HALF_AN_HOUR).unwrap();
+        let pass =
+            self.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), HALF_AN_HOUR, None).unwrap();
         serde_json::to_value(pass.claims).unwrap()
     }
 
