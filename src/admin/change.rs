@@ -20,6 +20,7 @@ use crate::room::{Control, RoomId, Snapshot};
 
 /// What an operator asked for.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each request of an operator")]
 pub(super) enum Change {
     /// A control that the store makes.
     Control(Control),
@@ -41,13 +42,16 @@ impl Change {
                     setting("rate", patch.rate.as_ref()),
                     setting("burst", patch.burst.as_ref()),
                     setting("max_total", patch.max_total.as_ref()),
+                    setting("max_active", patch.max_active.as_ref()),
                     setting("message", message.as_ref()),
                 ];
                 settings.into_iter().flatten().collect::<Vec<_>>().join(" ")
             }
             Self::Control(Control::Rules(rules)) => format!("{rules:?}"),
             Self::Control(Control::Flush(lineage)) => format!("lineage={lineage}"),
-            Self::Control(Control::Pause { reason: None } | Control::Resume) | Self::Create => String::new(),
+            Self::Control(Control::StockRead { remaining }) => format!("remaining={remaining}"),
+            Self::Control(Control::Pause { reason: None } | Control::Resume | Control::RevokeBefore)
+            | Self::Create => String::new(),
         }
     }
 
@@ -59,6 +63,8 @@ impl Change {
             Self::Control(Control::Set(_)) => "set",
             Self::Control(Control::Rules(_)) => "rules",
             Self::Control(Control::Flush(_)) => "flush",
+            Self::Control(Control::RevokeBefore) => "revoke",
+            Self::Control(Control::StockRead { .. }) => "stock",
             Self::Create => "create",
         }
     }

@@ -56,6 +56,9 @@ pub struct LineDocument {
     pub waiting: u64,
     /// Admissions since the room was created or flushed.
     pub admitted: u64,
+    /// Admissions that live: stays neither ended nor expired.
+    #[serde(default)]
+    pub active: u64,
     /// Everything up to this number is settled.
     pub frontier: u64,
     /// Holders of numbers up to here are asked to check in.
@@ -79,6 +82,9 @@ pub struct SettingsDocument {
     pub burst: u64,
     /// Most admissions since the room was created or flushed.
     pub max_total: Option<u64>,
+    /// Most stays at once.
+    #[serde(default)]
+    pub max_active: Option<u64>,
     /// A line for the visitors.
     pub message: Option<String>,
     /// A turn that comes within this time is waited for on the request.
@@ -122,11 +128,12 @@ fn state(phase: Phase) -> State {
 }
 
 fn overridden(overrides: &Overrides) -> Vec<String> {
-    let Overrides { rate, burst, max_total, message } = overrides;
+    let Overrides { rate, burst, max_total, max_active, message } = overrides;
     let set = [
         ("rate", rate.is_some()),
         ("burst", burst.is_some()),
         ("max_total", max_total.is_some()),
+        ("max_active", max_active.is_some()),
         ("message", message.is_some()),
     ];
     set.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.to_owned()).collect()
@@ -137,6 +144,7 @@ impl LineDocument {
         Self {
             waiting: snapshot.waiting(),
             admitted: snapshot.admitted,
+            active: snapshot.active,
             frontier: snapshot.frontier.0,
             called: snapshot.called.0,
             last: snapshot.last.0,
@@ -153,6 +161,7 @@ impl SettingsDocument {
             rate_per_second: rules.rate.as_per_second(),
             burst: rules.burst,
             max_total: rules.max_total,
+            max_active: rules.max_active,
             message: overrides.message.clone(),
             hold: lasting(rules.hold),
             poll_min: lasting(rules.poll_min),

@@ -11,7 +11,7 @@ const TEXT_MAX: usize = 500;
 /// The largest whole number that the stores keep exactly.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// Settings that may be changed once they work.
-const LATER: [&str; 2] = ["max_active", "schedule"];
+const LATER: [&str; 1] = ["schedule"];
 
 /// The patch that these fields ask for, or everything that is wrong with them.
 pub(super) fn read(fields: &Fields) -> Result<Patch, String> {
@@ -23,7 +23,7 @@ pub(super) fn read(fields: &Fields) -> Result<Patch, String> {
         }
     }
     if fields.0.is_empty() {
-        wrong.push("no setting is named; known are rate, burst, max_total, message".to_owned());
+        wrong.push("no setting is named; known are rate, burst, max_active, max_total, message".to_owned());
     }
     if wrong.is_empty() { Ok(patch) } else { Err(wrong.join("; ")) }
 }
@@ -46,10 +46,11 @@ fn set(patch: &mut Patch, name: &str, value: &Value) -> Result<(), String> {
     match name {
         "rate" => patch.rate = Some(optional(value, rate)?),
         "burst" => patch.burst = Some(optional(value, whole)?),
+        "max_active" => patch.max_active = Some(optional(value, whole)?),
         "max_total" => patch.max_total = Some(optional(value, whole)?),
         "message" => patch.message = Some(optional(value, text)?),
         later if LATER.contains(&later) => return Err("is not yet supported".to_owned()),
-        _ => return Err("is not known; known are rate, burst, max_total, message".to_owned()),
+        _ => return Err("is not known; known are rate, burst, max_active, max_total, message".to_owned()),
     }
     Ok(())
 }
@@ -93,10 +94,13 @@ mod tests {
 
     #[test]
     fn settings_are_written_as_in_toml_and_null_unsets() {
-        let patch =
-            read(&fields(r#"{"rate":"90/min","burst":7,"max_total":null,"message":" Soon. "}"#)).unwrap();
+        let patch = read(&fields(
+            r#"{"rate":"90/min","burst":7,"max_active":9,"max_total":null,"message":" Soon. "}"#,
+        ))
+        .unwrap();
         assert_eq!(patch.rate, Some("90/min".parse().ok()));
         assert_eq!(patch.burst, Some(Some(7)));
+        assert_eq!(patch.max_active, Some(Some(9)));
         assert_eq!(patch.max_total, Some(None));
         assert_eq!(patch.message, Some(Some("Soon.".to_owned())));
         assert_eq!(read(&fields(r#"{"burst":1}"#)).unwrap().rate, None, "what is not named stays");
@@ -104,13 +108,13 @@ mod tests {
 
     #[test]
     fn all_that_is_wrong_is_named_at_once() {
-        let why = read(&fields(r#"{"rat":"5/s","rate":"0/s","schedule":{},"max_active":5,"burst":0}"#))
+        let why = read(&fields(r#"{"rat":"5/s","rate":"0/s","schedule":{},"max_active":0,"burst":0}"#))
             .unwrap_err();
         for part in [
             "\"rat\" is not known; known are rate",
             "\"rate\" expected a rate such as \"50/s\"",
             "\"schedule\" is not yet supported",
-            "\"max_active\" is not yet supported",
+            "\"max_active\" is not a whole number from 1 to",
             "\"burst\" is not a whole number from 1 to",
         ] {
             assert!(why.contains(part), "{part} is not in {why}");

@@ -35,6 +35,11 @@ pub(crate) fn snapshot() -> Snapshot {
         reach: 150,
         admitted: 11_500,
         granted: 0,
+        active: 0,
+        departed: 0,
+        ended_to: 0,
+        revoked_before: Micros(0),
+        stock: None,
         rules: Rules::at(Rate::per_second(50).unwrap()),
         overrides: Overrides::default(),
         rules_written: Rules::at(Rate::per_second(50).unwrap()),
@@ -97,6 +102,11 @@ fn apply(snapshot: &mut Snapshot, change: Control) {
             snapshot.rules = snapshot.overrides.over(&Rules::at(Rate::per_second(50).unwrap()));
         }
         Control::Rules(rules) => snapshot.rules = rules,
+        Control::RevokeBefore => {
+            snapshot.revoked_before = snapshot.now;
+            snapshot.active = 0;
+        }
+        Control::StockRead { .. } => {}
         Control::Flush(lineage) => {
             snapshot.lineage = lineage;
             snapshot.frontier = snapshot.last;

@@ -100,7 +100,7 @@ mod tests {
         let keys = dir.path().join("keys");
         add_keys(&keys, NOW, Duration::ZERO).unwrap();
         let keyring = Keyring::open(Settings::at(&keys)).unwrap();
-        let admission = Admission { number: Number(7), slot: NOW };
+        let admission = Admission { number: Number(7), slot: NOW, until: NOW.plus(Duration::from_secs(60)) };
         let room = RoomId::new("spring").unwrap();
         let pass = keyring.issue_pass(&room, Lineage(1), admission, Duration::from_secs(60), None).unwrap();
         let told = |token: &str, now, leeway| {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::{Advanced, JoinBatch, QueueStore, Seen, StoreError};
 use crate::metrics;
-use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot};
+use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
 
 /// Counts the calls of the store inside.
 pub struct Measured(Arc<dyn QueueStore>);
@@ -49,6 +49,11 @@ impl QueueStore for Measured {
 
     async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
         timed("leave", self.0.leave(room, seen, numbers)).await
+    }
+
+    async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
+        metrics::store_batch("stays", report.used.len() + report.ended.len());
+        timed("stays", self.0.stays(room, seen, report)).await
     }
 
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {

@@ -16,6 +16,7 @@ pub mod redis;
 mod settings;
 mod store;
 
+pub use crate::room::{EndCause, StayReport, Stayed};
 pub use clock::{Clock, system_clock};
 pub use error::StoreError;
 pub use line::{Line, LineSettings, View};

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::room::{Control, IdentityHash, Joined, Lineage, Number, RoomId, Rules, Snapshot, Standing};
+use crate::room::{
+    Control, IdentityHash, Joined, Lineage, Number, RoomId, Rules, Snapshot, Standing, StayReport, Stayed,
+};
 
 /// One running ropeline, drawn at random at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,6 +67,10 @@ pub trait QueueStore: Send + Sync + 'static {
 
     /// Gives places up.
     async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError>;
+
+    /// Uses and ends of stays, and the end log from where the caller has read it. An empty report only reads the
+    /// log.
+    async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError>;
 
     /// An operator's change, or new rules from the file.
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError>;

@@ -18,6 +18,9 @@ pub struct Overrides {
     /// Most admissions since the room was created or flushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_total: Option<u64>,
+    /// Most stays at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_active: Option<u64>,
     /// A line for the visitors, shown on the waiting page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -32,6 +35,8 @@ pub struct Patch {
     pub burst: Option<Option<u64>>,
     /// See [`Overrides::max_total`].
     pub max_total: Option<Option<u64>>,
+    /// See [`Overrides::max_active`].
+    pub max_active: Option<Option<u64>>,
     /// See [`Overrides::message`].
     pub message: Option<Option<String>>,
 }
@@ -40,11 +45,12 @@ impl Overrides {
     /// These overrides with a patch applied.
     #[must_use]
     pub fn patched(&self, patch: &Patch) -> Self {
-        let Patch { rate, burst, max_total, message } = patch.clone();
+        let Patch { rate, burst, max_total, max_active, message } = patch.clone();
         Self {
             rate: rate.unwrap_or(self.rate),
             burst: burst.unwrap_or(self.burst),
             max_total: max_total.unwrap_or(self.max_total),
+            max_active: max_active.unwrap_or(self.max_active),
             message: message.unwrap_or_else(|| self.message.clone()),
         }
     }
@@ -60,6 +66,7 @@ impl Overrides {
         }
         rules.burst = self.burst.unwrap_or(rules.burst).max(1);
         rules.max_total = self.max_total.or(rules.max_total);
+        rules.max_active = self.max_active.or(rules.max_active);
         rules
     }
 }
@@ -80,4 +87,11 @@ pub enum Control {
     Rules(Rules),
     /// A new life: everybody joins anew, numbers go on counting.
     Flush(Lineage),
+    /// Ends every stay, and voids every pass that was issued before.
+    RevokeBefore,
+    /// What the shop says it has left, in tickets.
+    StockRead {
+        /// Tickets that nobody has claimed.
+        remaining: u64,
+    },
 }

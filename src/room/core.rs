@@ -6,8 +6,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::clock::Spacing;
+use super::ended::EndLog;
 use super::marks::Marks;
-use super::{Control, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock, Snapshot};
+use super::{
+    Control, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock, Snapshot, Stock,
+};
 
 /// The numbers that describe a room. A copy of this and the durable sets is a copy of the room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +50,14 @@ pub struct Core {
     pub(super) admitted: u64,
     /// (released, frontier) from time to time, so that missed turns can lapse.
     pub(super) lapses: VecDeque<(u64, Number)>,
+    /// Stays that ended or expired since creation or flush.
+    pub(super) departed: u64,
+    /// The sequence of the first entry of the end log.
+    pub(super) log_first: u64,
+    /// Passes whose slot lies before this are void.
+    pub(super) revoked_before: Micros,
+    /// The shop's stock as last read.
+    pub(super) stock: Option<Stock>,
 }
 
 /// What has changed since the last [`Room::take_changes`], for a store that keeps the room on disk. The
@@ -67,6 +78,13 @@ pub struct Changes {
     pub left_forgotten: Option<Number>,
     /// Identities and their numbers.
     pub identities: Vec<(IdentityHash, Number)>,
+    /// Stays in the order of what happened to them: the acknowledged expiry, or `None` once they are over.
+    pub stays: Vec<(Number, Option<Micros>)>,
+    /// Numbers whose stay was ended by the visitor or the shop; known for as long as their admission.
+    pub gone: Vec<Number>,
+    /// Entries of the end log: sequence, number, until when it is kept. What lies before the core's `log_first` is
+    /// not needed any longer.
+    pub log: Vec<(u64, Number, Micros)>,
 }
 
 /// A room as it was written down.
@@ -80,6 +98,21 @@ pub struct Saved {
     pub left: Vec<Number>,
     /// Identities and their numbers.
     pub identities: Vec<(IdentityHash, Number)>,
+    /// Stays: number and acknowledged expiry.
+    pub stays: Vec<(Number, Micros)>,
+    /// Numbers whose stay was ended by the visitor or the shop.
+    pub gone: Vec<Number>,
+    /// The end log in order: sequence, number, until when it is kept.
+    pub log: Vec<(u64, Number, Micros)>,
+}
+
+impl Saved {
+    /// A room of which nothing but the numbers is written down.
+    #[must_use]
+    pub fn of(core: Core) -> Self {
+        let (admissions, left, identities) = (vec![], vec![], vec![]);
+        Self { core, admissions, left, identities, stays: vec![], gone: vec![], log: vec![] }
+    }
 }
 
 /// A room. Every verb is one atomic step at the time that the caller names.
@@ -92,9 +125,22 @@ pub struct Room {
     pub(super) grants: Marks,
     /// Picked up: number and slot.
     pub(super) admissions: Marks,
+    /// Admissions that live: number and acknowledged expiry.
+    pub(super) stays: Marks,
+    /// Admissions that were ended on purpose.
+    pub(super) gone: BTreeSet<Number>,
+    pub(super) log: EndLog,
     pub(super) left: BTreeSet<Number>,
     pub(super) identities: HashMap<IdentityHash, Number>,
     pub(super) changes: Changes,
+}
+
+impl Core {
+    /// The sequence of the first entry of the end log that is still needed.
+    #[must_use]
+    pub fn log_first(&self) -> u64 {
+        self.log_first
+    }
 }
 
 impl Room {
@@ -127,9 +173,12 @@ impl Room {
             released: 0,
             admitted: 0,
             lapses: VecDeque::new(),
+            departed: 0,
+            log_first: 1,
+            revoked_before: Micros(0),
+            stock: None,
         };
-        let saved = Saved { core, admissions: vec![], left: vec![], identities: vec![] };
-        let mut room = Self::restored(saved);
+        let mut room = Self::restored(Saved::of(core));
         room.changes.material = true;
         room
     }
@@ -137,15 +186,17 @@ impl Room {
     /// The room as it was written down.
     #[must_use]
     pub fn restored(saved: Saved) -> Self {
-        let mut admissions = Marks::default();
-        for (number, slot) in saved.admissions {
-            admissions.set(number, slot);
-        }
+        let first = saved.core.log_first;
+        let log = saved.log.into_iter().filter(|(sequence, ..)| *sequence >= first);
+        let log = EndLog::restored(first, log.map(|(_, number, kept)| (number, kept)).collect());
         Self {
             core: saved.core,
             ready: Marks::default(),
             grants: Marks::default(),
-            admissions,
+            admissions: saved.admissions.into_iter().collect(),
+            stays: saved.stays.into_iter().collect(),
+            gone: saved.gone.into_iter().collect(),
+            log,
             left: saved.left.into_iter().collect(),
             identities: saved.identities.into_iter().collect(),
             changes: Changes::default(),
@@ -205,6 +256,10 @@ impl Room {
                 self.rules_changed(now);
             }
             Control::Flush(lineage) => self.flush(*lineage),
+            Control::RevokeBefore => self.revoke_all(now),
+            Control::StockRead { remaining } => {
+                self.core.stock = Some(Stock::read(self.core.stock, *remaining, now));
+            }
         }
         self.touch();
     }
@@ -228,6 +283,11 @@ impl Room {
             reach: core.reach(),
             admitted: core.admitted,
             granted: self.grants.len(),
+            active: self.stays.len(),
+            departed: core.departed,
+            ended_to: self.log.to(),
+            revoked_before: core.revoked_before,
+            stock: core.stock.filter(|_| core.rules.stock.is_some()),
             rules: core.rules.clone(),
             overrides: core.overrides.clone(),
             rules_written: core.file.clone(),
@@ -256,11 +316,16 @@ impl Room {
         let core = &mut self.core;
         core.lineage = lineage;
         (core.called, core.due, core.frontier, core.lapsed) = (core.last, core.last, core.last, core.last);
-        core.admitted = 0;
+        (core.admitted, core.departed) = (0, 0);
+        (core.revoked_before, core.stock) = (Micros(0), None);
         core.lapses.clear();
         self.ready.clear();
         self.grants.clear();
         self.admissions.clear();
+        self.stays.clear();
+        self.gone.clear();
+        self.log.clear();
+        self.core.log_first = self.log.first();
         self.left.clear();
         self.identities.clear();
         self.changes = Changes { cleared: true, ..Changes::default() };

@@ -12,6 +12,14 @@ pub(super) struct Marks {
     by_time: BTreeSet<(Micros, Number)>,
 }
 
+impl FromIterator<(Number, Micros)> for Marks {
+    fn from_iter<T: IntoIterator<Item = (Number, Micros)>>(all: T) -> Self {
+        let mut marks = Self::default();
+        all.into_iter().for_each(|(number, time)| marks.set(number, time));
+        marks
+    }
+}
+
 impl Marks {
     pub(super) fn set(&mut self, number: Number, time: Micros) {
         if let Some(old) = self.by_number.insert(number, time) {
@@ -52,11 +60,20 @@ impl Marks {
         self.by_time.range((time, Number(u64::MAX))..).count() as u64
     }
 
-    /// Takes out those whose time is before `time` and whose number is at most `up_to`, among the `limit`
-    /// oldest.
-    pub(super) fn take_before(&mut self, time: Micros, up_to: Number, limit: usize) -> Vec<Number> {
+    /// Takes out those whose time is before `time`, at most `limit` of them, the oldest first.
+    pub(super) fn take_before(&mut self, time: Micros, limit: usize) -> Vec<Number> {
+        self.take_old(time, limit, |_| true)
+    }
+
+    /// The same for those of them that are `needless`.
+    pub(super) fn take_old(
+        &mut self,
+        time: Micros,
+        limit: usize,
+        needless: impl Fn(Number) -> bool,
+    ) -> Vec<Number> {
         let old = self.by_time.range(..(time, Number(0))).take(limit);
-        let old: Vec<_> = old.filter(|(_, number)| *number <= up_to).copied().collect();
+        let old: Vec<_> = old.filter(|(_, number)| needless(*number)).copied().collect();
         old.into_iter()
             .map(|(time, number)| {
                 self.by_time.remove(&(time, number));
@@ -64,6 +81,11 @@ impl Marks {
                 number
             })
             .collect()
+    }
+
+    /// Those with a time from `from` on and before `to`, by time.
+    pub(super) fn between(&self, from: Micros, to: Micros) -> Vec<(Micros, Number)> {
+        self.by_time.range((from, Number(0))..(to, Number(0))).copied().collect()
     }
 
     pub(super) fn clear(&mut self) {

@@ -9,14 +9,18 @@
 //! right to the next slot, and the slot is taken at pick-up, when the holder asks again. So arrivals keep the
 //! rate and not only grants, and whoever went away costs no slot.
 
+mod caps;
 mod change;
 mod clock;
 mod core;
+mod ended;
 mod line;
 mod marks;
 mod poll;
 mod rules;
+mod stays;
 mod step;
+mod stock;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -26,6 +30,8 @@ pub use change::{Control, Overrides, Patch};
 pub use clock::SlotClock;
 pub use core::{Changes, Core, Room, Saved};
 pub use rules::{BadRate, BadRules, Rate, Rules};
+pub use stays::{EndCause, StayReport, Stayed};
+pub use stock::{Stock, StockRules, WhenShort};
 pub use types::{
     Admission, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, Phase, RoomId, Snapshot, Standing,
 };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::StockRules;
 use super::types::micros;
 
 /// Admissions per time, as written: `50/s`, `10/min`, `3600/h`.
@@ -117,10 +118,18 @@ pub struct Rules {
     pub return_within: Duration,
     /// How long a pass lasts at most.
     pub pass_ttl: Duration,
+    /// A stay whose pass is never presented ends after this.
+    pub first_use: Duration,
+    /// A stay ends so long after the last use of its pass.
+    pub idle: Duration,
     /// Most places in line.
     pub max_waiting: u64,
     /// Most admissions since the room was created or flushed.
     pub max_total: Option<u64>,
+    /// Most stays at once.
+    pub max_active: Option<u64>,
+    /// How the shop's stock bounds admissions, where it is read at all.
+    pub stock: Option<StockRules>,
 }
 
 /// Rules that contradict themselves.
@@ -139,8 +148,12 @@ impl Rules {
             poll_min: Duration::from_secs(2),
             return_within: Duration::from_secs(600),
             pass_ttl: Duration::from_secs(1800),
+            first_use: Duration::from_secs(30),
+            idle: Duration::from_secs(600),
             max_waiting: 2_000_000,
             max_total: None,
+            max_active: None,
+            stock: None,
         }
     }
 

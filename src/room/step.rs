@@ -18,12 +18,8 @@ const LAPSE_MARKS: u64 = 32;
 impl Core {
     /// Whether anybody may be granted at `now`.
     pub(super) fn releasing(&self, now: Micros) -> bool {
-        self.phase == Phase::Open && now >= self.settled_at && self.left_in_total() > 0
-    }
-
-    /// Admissions that `max_total` still allows.
-    pub(super) fn left_in_total(&self) -> u64 {
-        self.rules.max_total.map_or(u64::MAX, |max| max.saturating_sub(self.admitted))
+        let open = self.phase == Phase::Open && now >= self.settled_at;
+        open && self.left_in_total() > 0 && !self.out_of_stock(now)
     }
 
     /// Slots in one step.
@@ -81,11 +77,16 @@ impl Room {
         for moment in [&mut core.latest_slot, &mut core.stepped, &mut core.settled_at, &mut core.ramp_from] {
             moment.0 = moment.0.saturating_sub(by);
         }
+        // Stays and admissions keep their times, as their printed passes do.
+        if let Some(stock) = &mut core.stock {
+            stock.read_at.0 = stock.read_at.0.saturating_sub(by);
+        }
         if by > micros(core.rules.step()) {
             self.ready.clear();
             self.grants.clear();
             self.settle_from(Micros(self.core.touched.0 - by));
         }
+        self.lower_mark(Micros(self.core.touched.0 - by));
     }
 
     /// After an interruption: one step for the called to check in again, then a ramp. With nobody in line
@@ -103,13 +104,19 @@ impl Room {
     pub(super) fn sweep(&mut self, now: Micros) {
         let silent_since = now.minus(self.core.rules.step());
         if self.core.phase == Phase::Open {
-            self.ready.take_before(silent_since, self.core.last, SWEEP_MAX);
+            self.ready.take_before(silent_since, SWEEP_MAX);
         }
-        self.grants.take_before(silent_since, self.core.last, SWEEP_MAX);
+        self.grants.take_before(silent_since, SWEEP_MAX);
+        self.expire(now);
         let kept = self.core.rules.mark_kept();
         // A pause stops lapsing but not the clock: a mark is needed until its number has lapsed too, or the
         // number could be admitted a second time.
-        let forgotten = self.admissions.take_before(now.minus(kept), self.core.lapsed, SWEEP_MAX);
+        let (stays, lapsed) = (&self.stays, self.core.lapsed);
+        let needless = |number| number <= lapsed && !stays.has(number);
+        let forgotten = self.admissions.take_old(now.minus(kept), SWEEP_MAX, needless);
+        for number in &forgotten {
+            self.gone.remove(number);
+        }
         self.changes.forgotten.extend(forgotten);
     }
 

@@ -42,7 +42,14 @@ impl Room {
         let present: BTreeSet<Number> = present.iter().copied().collect();
         let spacing = Spacing::at(now, &self.core.rules, self.core.ramp_from);
         for number in &present {
-            if self.grants.remove(*number).is_some() {
+            if !self.grants.has(*number) {
+                continue;
+            }
+            self.grants.remove(*number);
+            // A cap that was lowered since, or stock that shrank: back to the line, where nobody overtakes.
+            if self.places(now) == 0 {
+                self.ready.set(*number, now);
+            } else {
                 self.admit(now, *number, spacing);
             }
         }
@@ -74,18 +81,20 @@ impl Room {
         // The more grants lie unused, the less a fresh one is worth.
         let most = self.core.grants_max();
         let expected = fresh * most / (most + 6 * old);
-        let in_time = self.core.clock.after(expected, now, spacing) <= ahead;
-        let within_total = self.grants.len() < self.core.left_in_total();
+        let in_time = self.core.clock.after(expected, self.core.slots_from(now), spacing) <= ahead;
+        let within_caps = self.grants.len() < self.places(now);
         let open = present.contains(&number) || fresh + old < most;
-        (in_time && within_total && open).then_some(number)
+        (in_time && within_caps && open).then_some(number)
     }
 
     /// Takes the next slot for a number. The only place where an admission is made.
     fn admit(&mut self, now: Micros, number: Number, spacing: Spacing) {
-        let slot = self.core.clock.take(now, spacing);
+        let from = self.core.slots_from(now);
+        let slot = self.core.clock.take(from, spacing);
         self.core.latest_slot = self.core.latest_slot.max(slot);
         self.core.admitted += 1;
         self.admissions.set(number, slot);
+        self.begin_stay(number, slot);
         self.changes.admitted.push((number, slot));
         self.changes.material = true;
     }
@@ -108,8 +117,11 @@ impl Room {
             return Standing::Unknown;
         }
         if let Some(slot) = self.admissions.get(number) {
-            let lives = slot.plus(self.core.rules.pass_ttl) > now;
-            return if lives { Standing::Admitted(Admission { number, slot }) } else { Standing::Lapsed };
+            return match self.lives_until(now, number) {
+                Some(until) => Standing::Admitted(Admission { number, slot, until }),
+                None if self.gone.contains(&number) => Standing::Left,
+                None => Standing::Lapsed,
+            };
         }
         if self.left.contains(&number) {
             return Standing::Left;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Overrides, Rules};
+use super::{Overrides, Rules, Stock};
 
 /// A place's number in joining order, from 1. It never changes and is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -105,6 +105,8 @@ pub struct Admission {
     pub number: Number,
     /// The moment from which the pass is good; the edge holds the request until then.
     pub slot: Micros,
+    /// The acknowledged expiry of the stay: what a pass of it may print as its end, and nothing later.
+    pub until: Micros,
 }
 
 /// What the line says of a number that checked in.
@@ -114,9 +116,10 @@ pub enum Standing {
     Waiting,
     /// Picked up, now or at an earlier call.
     Admitted(Admission),
-    /// Was away for longer than `return_within` after the turn came, or the pass has ended: must join anew.
+    /// Was away for longer than `return_within` after the turn came, or the stay expired or was revoked: must
+    /// join anew.
     Lapsed,
-    /// Gave the place up.
+    /// Gave the place up, or the stay was ended by the visitor or the shop.
     Left,
     /// No such number was ever handed out in this life of the room.
     Unknown,
@@ -189,6 +192,16 @@ pub struct Snapshot {
     pub admitted: u64,
     /// Numbers that hold a grant and have not picked it up.
     pub granted: u64,
+    /// Stays that live: admissions neither ended nor expired.
+    pub active: u64,
+    /// Stays that ended or expired since the room was created or flushed.
+    pub departed: u64,
+    /// The last sequence of the end log; 0 before the first entry.
+    pub ended_to: u64,
+    /// Passes whose slot lies before this are dead; 0 if none were revoked.
+    pub revoked_before: Micros,
+    /// The shop's stock as last read, where the rules ask for it; `None` while it was never read.
+    pub stock: Option<Stock>,
     /// The rules in force: the file's, with the operator's changes on top.
     pub rules: Rules,
     /// The operator's changes.

@@ -92,7 +92,7 @@ pub(super) fn room(name: &str) -> RoomId {
 }
 
 pub(super) fn admission(number: u64) -> Admission {
-    Admission { number: Number(number), slot: NOW }
+    Admission { number: Number(number), slot: NOW, until: NOW.plus(HALF_AN_HOUR) }
 }
 
 /// Chance that can be had again: set `ROPELINE_SEED` to what a failed test printed.

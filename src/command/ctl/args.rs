@@ -80,7 +80,8 @@ pub enum Verb {
         #[arg(long)]
         unset: bool,
     },
-    /// Change several settings at once, as in the settings file: rate, burst, max_total, message.
+    /// Change several settings at once, as in the settings file: rate, burst, max_active,
+    /// max_total, message.
     Set {
         /// The room.
         #[arg(value_parser = room)]

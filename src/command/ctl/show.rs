@@ -134,6 +134,7 @@ fn detail(room: &RoomDocument) -> String {
         rows.extend([
             ("waiting", grouped(line.waiting)),
             ("admitted", grouped(line.admitted)),
+            ("active", grouped(line.active)),
             ("settled up to", grouped(line.frontier)),
             ("called up to", grouped(line.called)),
             ("last number", grouped(line.last)),
@@ -141,11 +142,13 @@ fn detail(room: &RoomDocument) -> String {
         ]);
     }
     if let Some(settings) = &room.settings {
-        let total = settings.max_total.map_or_else(|| "no bound".to_owned(), grouped);
+        let bound = |most: Option<u64>| most.map_or_else(|| "no bound".to_owned(), grouped);
+        let (total, active) = (bound(settings.max_total), bound(settings.max_active));
         let message = settings.message.as_deref().map_or_else(none, one_line);
         rows.extend([
             ("rate", marked(room, "rate", settings.rate.clone())),
             ("burst", marked(room, "burst", grouped(settings.burst))),
+            ("max_active", marked(room, "max_active", active)),
             ("max_total", marked(room, "max_total", total)),
             ("message", marked(room, "message", message)),
             ("hold", settings.hold.clone()),

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use super::chance::Chance;
 use super::stage::{Engine, Stage, rules};
 use crate::queue::JoinBatch;
-use crate::room::{Control, IdentityHash, JoinOutcome, Lineage, Number, Patch, Room, Rules, Standing};
+use crate::room::{
+    Control, EndCause, IdentityHash, JoinOutcome, Lineage, Number, Patch, Room, Rules, Standing, StayReport,
+    StockRules, WhenShort,
+};
 
 /// The pure room, with what a store adds: the memory of batches, and flushes that may be repeated.
 struct Oracle {
@@ -19,6 +22,8 @@ struct History<'a> {
     chance: Chance,
     batches: Vec<JoinBatch>,
     lineage: u64,
+    /// The last sequence of the end log that was read.
+    log_to: u64,
 }
 
 impl History<'_> {
@@ -29,6 +34,7 @@ impl History<'_> {
             25..30 => self.repeat().await,
             30..38 => self.leave().await,
             38..44 => self.control().await,
+            44..56 => self.stays().await,
             _ => self.advance().await,
         }
     }
@@ -109,8 +115,26 @@ impl History<'_> {
         assert_eq!(snapshot, self.oracle.room.snapshot());
     }
 
+    async fn stays(&mut self) {
+        let (uses, ends) = (self.chance.below(40), self.chance.below(6));
+        let used = (0..uses).map(|_| Number(self.number())).collect();
+        let cause = |n| match n {
+            0 => EndCause::Operator,
+            1 => EndCause::Shop,
+            _ => EndCause::Visitor,
+        };
+        let ended = (0..ends).map(|_| (Number(self.number()), cause(self.chance.below(3)))).collect();
+        let to = self.oracle.room.snapshot().ended_to;
+        let log_from = [self.log_to, 0, to, to + 1, self.chance.below(to + 1)];
+        let log_from = log_from[usize::try_from(self.chance.below(5)).unwrap()];
+        let report = StayReport { used, ended, log_from };
+        let stayed = self.stage.stays(&report).await;
+        self.log_to = stayed.log_to;
+        assert_eq!(stayed, self.oracle.room.stays(self.stage.now(), &report), "{report:?}");
+    }
+
     async fn control(&mut self) {
-        let change = match self.chance.below(12) {
+        let change = match self.chance.below(20) {
             0 => Control::Pause { reason: self.chance.percent(50).then(|| "so \u{e9}\" \\ long".to_owned()) },
             1..4 => Control::Resume,
             4 => {
@@ -118,6 +142,8 @@ impl History<'_> {
                 Control::Flush(Lineage(u64::MAX - self.lineage))
             }
             5..7 => Control::Rules(self.rules()),
+            7 => Control::RevokeBefore,
+            8..14 => Control::StockRead { remaining: self.chance.below(4) * self.chance.below(60) },
             _ => Control::Set(self.patch()),
         };
         let snapshot = self.stage.control(change.clone()).await;
@@ -131,6 +157,15 @@ impl History<'_> {
         let mut rules = rules(rate);
         rules.return_within = std::time::Duration::from_secs(5 + self.chance.below(60));
         rules.pass_ttl = std::time::Duration::from_secs(5 + self.chance.below(60));
+        rules.first_use = std::time::Duration::from_secs(1 + self.chance.below(30));
+        rules.idle = std::time::Duration::from_secs(5 + self.chance.below(40));
+        rules.max_active = self.chance.percent(40).then(|| 1 + self.chance.below(60));
+        rules.stock = self.chance.percent(40).then(|| StockRules {
+            per_visitor_milli: [1000, 1, 2500, 700][usize::try_from(self.chance.below(4)).unwrap()],
+            reserve: self.chance.below(10),
+            when_short: WhenShort::Waitlist,
+            stale_after: std::time::Duration::from_secs(5 + self.chance.below(60)),
+        });
         rules.max_waiting = 300 + self.chance.below(3000);
         rules.max_total = self.chance.percent(30).then(|| self.chance.below(400));
         if self.chance.percent(50) {
@@ -145,9 +180,9 @@ impl History<'_> {
             1 => Some(None),
             _ => None,
         };
-        let (burst, max_total, rate) = (maybe(9), maybe(500), maybe(20));
+        let (burst, max_total, rate, max_active) = (maybe(9), maybe(500), maybe(20), maybe(30));
         let rate = rate.map(|rate| rate.and_then(crate::room::Rate::per_second));
-        Patch { rate, burst, max_total, message: max_total.map(|_| Some("hello".to_owned())) }
+        Patch { rate, burst, max_total, max_active, message: max_total.map(|_| Some("hello".to_owned())) }
     }
 }
 
@@ -187,7 +222,7 @@ async fn play(mut stage: Stage, seed: u64, steps: u64) {
     let room = Room::new(rules(rate), Lineage(7), stage.now());
     assert_eq!(snapshot, room.snapshot());
     let oracle = Oracle { room, batches: HashMap::new() };
-    let mut history = History { stage: &mut stage, oracle, chance, batches: vec![], lineage: 0 };
+    let mut history = History { stage: &mut stage, oracle, chance, batches: vec![], lineage: 0, log_to: 0 };
     for step in 1..=steps {
         if step % 150 == 0 {
             history.stage.restart().await;

@@ -1,6 +1,6 @@
 //! The scenarios, from the simple to the subtle. Each is told once and played on both stores.
 
-use super::stage::{START, Stage, id, number, rules, slot};
+use super::stage::{LONG, START, Stage, id, number, rules, slot};
 use crate::queue::{Seen, StoreError};
 use crate::room::{
     Admission, Control, JoinOutcome, Lineage, Micros, Number, Patch, Phase, RoomId, Rules, Standing,
@@ -55,7 +55,11 @@ pub(super) async fn an_identity_keeps_its_number(stage: &mut Stage) {
 
 pub(super) async fn in_an_idle_room_one_call_joins_and_enters(stage: &mut Stage) {
     stage.create(&rules("10/s")).await;
-    let standing = Standing::Admitted(Admission { number: Number(1), slot: Micros(START) });
+    let standing = Standing::Admitted(Admission {
+        number: Number(1),
+        slot: Micros(START),
+        until: Micros(START).plus(LONG),
+    });
     let expected = JoinOutcome::Placed { number: Number(1), new: true, standing };
     assert_eq!(stage.join(1).await, [expected]);
 }

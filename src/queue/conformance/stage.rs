@@ -14,10 +14,14 @@ use crate::queue::{
 };
 use crate::room::{
     Control, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, RoomId, Rules, Snapshot, Standing,
+    StayReport, Stayed,
 };
 
 /// The moment at which every scenario begins.
 pub(super) const START: u64 = 1_790_000_000_000_000;
+
+/// The pass's own lifetime, where a scenario is not about what comes before its end.
+pub(super) const LONG: Duration = Duration::from_secs(1800);
 
 pub(super) enum Engine {
     Embedded(TempDir),
@@ -38,7 +42,7 @@ pub(super) fn settings(place: Place) -> Settings {
 }
 
 pub(super) fn rules(rate: &str) -> Rules {
-    Rules::at(rate.parse().unwrap())
+    Rules { first_use: LONG, ..Rules::at(rate.parse().unwrap()) }
 }
 
 pub(super) fn id(byte: u8) -> Option<IdentityHash> {
@@ -144,6 +148,12 @@ impl Stage {
         let snapshot = self.store.leave(&self.room, self.seen, &numbers).await.unwrap();
         self.saw(&snapshot);
         snapshot
+    }
+
+    pub(super) async fn stays(&mut self, report: &StayReport) -> Stayed {
+        let stayed = self.store.stays(&self.room, self.seen, report).await.unwrap();
+        self.saw(&stayed.snapshot);
+        stayed
     }
 
     pub(super) async fn control(&mut self, change: Control) -> Snapshot {

@@ -14,7 +14,7 @@ use crate::queue::StoreError;
 use crate::room::{Changes, Core, IdentityHash, Micros, Number, Room, RoomId, Saved};
 
 /// The layout of these tables; a file with another one is not touched.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// Room name -> the short key of its rows elsewhere.
@@ -22,6 +22,12 @@ const ROOMS: TableDefinition<&str, u32> = TableDefinition::new("rooms");
 const CORE: TableDefinition<u32, &[u8]> = TableDefinition::new("core");
 const ADMISSIONS: TableDefinition<(u32, u64), u64> = TableDefinition::new("admissions");
 const LEFT: TableDefinition<(u32, u64), ()> = TableDefinition::new("left");
+/// Acknowledged expiries of stays that live.
+const STAYS: TableDefinition<(u32, u64), u64> = TableDefinition::new("stays");
+/// Admissions that were ended on purpose.
+const GONE: TableDefinition<(u32, u64), ()> = TableDefinition::new("gone");
+/// The end log by sequence: the number, and until when it is kept.
+const LOG: TableDefinition<(u32, u64), (u64, u64)> = TableDefinition::new("log");
 const IDENTITIES: TableDefinition<(u32, u64), [u8; 16]> = TableDefinition::new("identities");
 
 /// The open file, and the keys of the rooms in it.
@@ -63,8 +69,10 @@ impl Disk {
         note_rooms(&transaction, &new).map_err(trouble)?;
         for (room, core, changes) in changed {
             let key = *self.keys.get(&room).ok_or_else(|| trouble("a room without a key"))?;
+            let log_first = core.log_first();
             let core = serde_json::to_vec(&core).map_err(trouble)?;
             note(&transaction, key, &core, &changes).map_err(trouble)?;
+            note_stays(&transaction, key, log_first, &changes).map_err(trouble)?;
         }
         transaction.commit().map_err(trouble)
     }
@@ -95,6 +103,9 @@ fn prepare(database: &Database) -> Result<Result<(), StoreError>, redb::Error> {
     transaction.open_table(ADMISSIONS)?;
     transaction.open_table(LEFT)?;
     transaction.open_table(IDENTITIES)?;
+    transaction.open_table(STAYS)?;
+    transaction.open_table(GONE)?;
+    transaction.open_table(LOG)?;
     transaction.commit()?;
     Ok(Ok(()))
 }
@@ -107,6 +118,8 @@ fn read(database: &Database) -> Result<Result<Loaded, StoreError>, redb::Error> 
     let admissions = transaction.open_table(ADMISSIONS)?;
     let left = transaction.open_table(LEFT)?;
     let identities = transaction.open_table(IDENTITIES)?;
+    let (stays, gone) = (transaction.open_table(STAYS)?, transaction.open_table(GONE)?);
+    let log = transaction.open_table(LOG)?;
     let (mut keys, mut rooms) = (HashMap::new(), HashMap::new());
     for row in names.iter()? {
         let (name, key) = row?;
@@ -115,7 +128,7 @@ fn read(database: &Database) -> Result<Result<Loaded, StoreError>, redb::Error> 
         let (Some(room), Some(core)) = (RoomId::new(name.value()), core) else {
             return Ok(Err(trouble(format!("room {:?} cannot be read", name.value()))));
         };
-        let mut saved = Saved { core, admissions: vec![], left: vec![], identities: vec![] };
+        let mut saved = Saved::of(core);
         let all = (key, 0)..=(key, u64::MAX);
         for row in admissions.range(all.clone())? {
             let (at, slot) = row?;
@@ -123,6 +136,18 @@ fn read(database: &Database) -> Result<Result<Loaded, StoreError>, redb::Error> 
         }
         for row in left.range(all.clone())? {
             saved.left.push(Number(row?.0.value().1));
+        }
+        for row in stays.range(all.clone())? {
+            let (at, until) = row?;
+            saved.stays.push((Number(at.value().1), Micros(until.value())));
+        }
+        for row in gone.range(all.clone())? {
+            saved.gone.push(Number(row?.0.value().1));
+        }
+        for row in log.range(all.clone())? {
+            let (at, entry) = row?;
+            let (number, kept) = entry.value();
+            saved.log.push((at.value().1, Number(number), Micros(kept)));
         }
         for row in identities.range(all)? {
             let (at, identity) = row?;
@@ -170,5 +195,38 @@ fn note(transaction: &WriteTransaction, key: u32, core: &[u8], changes: &Changes
     for (identity, number) in &changes.identities {
         identities.insert((key, number.0), identity.0)?;
     }
+    Ok(())
+}
+
+fn note_stays(
+    transaction: &WriteTransaction,
+    key: u32,
+    log_first: u64,
+    changes: &Changes,
+) -> Result<(), redb::Error> {
+    let all = (key, 0)..=(key, u64::MAX);
+    let mut stays = transaction.open_table(STAYS)?;
+    let mut gone = transaction.open_table(GONE)?;
+    let mut log = transaction.open_table(LOG)?;
+    if changes.cleared {
+        stays.retain_in(all.clone(), |_, _| false)?;
+        gone.retain_in(all, |_, ()| false)?;
+    }
+    for number in &changes.forgotten {
+        gone.remove((key, number.0))?;
+    }
+    for (number, until) in &changes.stays {
+        match until {
+            Some(until) => stays.insert((key, number.0), until.0)?,
+            None => stays.remove((key, number.0))?,
+        };
+    }
+    for number in &changes.gone {
+        gone.insert((key, number.0), ())?;
+    }
+    for (sequence, number, kept) in &changes.log {
+        log.insert((key, *sequence), (number.0, kept.0))?;
+    }
+    log.retain_in((key, 0)..=(key, log_first.saturating_sub(1)), |_, _| false)?;
     Ok(())
 }

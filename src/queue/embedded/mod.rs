@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::verbs::{Reply, Request, Verb};
 use self::writer::{Message, Opener, Writer};
 use super::{Advanced, Clock, JoinBatch, Place, QueueStore, Seen, Settings, StoreError, system_clock};
-use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot};
+use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
 
 /// Most calls that wait for the writer; more are refused at once.
 const QUEUE_MAX: usize = 4096;
@@ -78,7 +78,7 @@ impl EmbeddedStore {
     async fn snapshot_after(&self, room: &RoomId, seen: Seen, verb: Verb) -> Result<Snapshot, StoreError> {
         match self.ask(room, seen, verb).await? {
             Reply::Snapshot(snapshot) => Ok(snapshot),
-            Reply::Joined(_) | Reply::Advanced(_) => Err(crossed()),
+            Reply::Joined(_) | Reply::Advanced(_) | Reply::Stayed(_) => Err(crossed()),
         }
     }
 }
@@ -100,19 +100,26 @@ impl QueueStore for EmbeddedStore {
     async fn join(&self, room: &RoomId, seen: Seen, batch: &JoinBatch) -> Result<Joined, StoreError> {
         match self.ask(room, seen, Verb::Join(batch.clone())).await? {
             Reply::Joined(joined) => Ok(joined),
-            Reply::Snapshot(_) | Reply::Advanced(_) => Err(crossed()),
+            _ => Err(crossed()),
         }
     }
 
     async fn advance(&self, room: &RoomId, seen: Seen, present: &[Number]) -> Result<Advanced, StoreError> {
         match self.ask(room, seen, Verb::Advance(present.to_vec())).await? {
             Reply::Advanced(advanced) => Ok(advanced),
-            Reply::Snapshot(_) | Reply::Joined(_) => Err(crossed()),
+            _ => Err(crossed()),
         }
     }
 
     async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
         self.snapshot_after(room, seen, Verb::Leave(numbers.to_vec())).await
+    }
+
+    async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
+        match self.ask(room, seen, Verb::Stays(report.clone())).await? {
+            Reply::Stayed(stayed) => Ok(stayed),
+            _ => Err(crossed()),
+        }
     }
 
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {

@@ -6,7 +6,9 @@ use tokio::sync::oneshot;
 
 use super::remembered::Remembered;
 use crate::queue::{Advanced, JoinBatch, Seen, StoreError};
-use crate::room::{Control, JoinOutcome, Joined, Lineage, Micros, Number, Room, RoomId, Rules, Snapshot};
+use crate::room::{
+    Control, JoinOutcome, Joined, Lineage, Micros, Number, Room, RoomId, Rules, Snapshot, StayReport, Stayed,
+};
 
 /// What a caller wants.
 pub(super) enum Verb {
@@ -14,6 +16,7 @@ pub(super) enum Verb {
     Join(JoinBatch),
     Advance(Vec<Number>),
     Leave(Vec<Number>),
+    Stays(StayReport),
     Control(Box<Control>),
 }
 
@@ -30,6 +33,7 @@ pub(super) enum Reply {
     Snapshot(Snapshot),
     Joined(Joined),
     Advanced(Advanced),
+    Stayed(Stayed),
 }
 
 impl Request {
@@ -68,6 +72,7 @@ pub(super) fn apply(
             let standings = room.advance(now, present);
             return Ok(Reply::Advanced(Advanced { standings, snapshot: room.snapshot() }));
         }
+        Verb::Stays(report) => return Ok(Reply::Stayed(room.stays(now, report))),
         Verb::Leave(numbers) => room.leave(now, numbers),
         // A flush to the lineage that the room already has is the repeat of one that was done.
         Verb::Control(change) if matches!(**change, Control::Flush(to) if to == before.lineage) => {}

@@ -4,7 +4,7 @@ use redis::Value;
 
 use crate::queue::StoreError;
 use crate::room::{
-    Admission, JoinOutcome, Lineage, Micros, Number, Overrides, Phase, Rules, Snapshot, Standing,
+    Admission, JoinOutcome, Lineage, Micros, Number, Overrides, Phase, Rules, Snapshot, Standing, Stock,
 };
 
 const WAITING: i64 = 0;
@@ -91,6 +91,8 @@ impl Parts {
         let mut place = || p.number().map(Number);
         let (last, called, due, frontier, lapsed) = (place()?, place()?, place()?, place()?, place()?);
         let (reach, admitted, granted) = (p.number()?, p.number()?, p.number()?);
+        let (active, departed, ended_to) = (p.number()?, p.number()?, p.number()?);
+        let (revoked_before, stock) = (Micros(p.number()?), p.stock()?);
         let file: Rules = json(&p.text()?)?;
         let overrides: Overrides = json(&p.text()?)?;
         let rules = overrides.over(&file);
@@ -109,6 +111,11 @@ impl Parts {
             reach,
             admitted,
             granted,
+            active,
+            departed,
+            ended_to,
+            revoked_before,
+            stock: stock.filter(|_| rules.stock.is_some()),
             rules,
             overrides,
             rules_written: file,
@@ -116,10 +123,45 @@ impl Parts {
         Ok(Read { snapshot, settings: p.number()? })
     }
 
+    fn stock(&mut self) -> Result<Option<Stock>, StoreError> {
+        let known = self.number()? != 0;
+        let (first, remaining) = (self.number()?, self.number()?);
+        let stock = Stock { first, remaining, read_at: Micros(self.number()?) };
+        Ok(known.then_some(stock))
+    }
+
     /// One standing per number that was asked for.
     pub(super) fn standings(&mut self, asked: &[Number]) -> Result<Vec<Standing>, StoreError> {
         let mut codes = self.list()?;
-        asked.iter().map(|number| standing(*number, codes.signed()?)).collect()
+        asked.iter().map(|number| codes.standing(*number)).collect()
+    }
+
+    /// The acknowledged expiries of `count` stays.
+    pub(super) fn expiries(&mut self, count: usize) -> Result<Vec<Option<Micros>>, StoreError> {
+        let mut list = self.list()?;
+        (0..count).map(|_| list.number().map(|until| (until > 0).then_some(Micros(until)))).collect()
+    }
+
+    /// A piece of the end log, and the sequence of its last entry.
+    pub(super) fn log(&mut self) -> Result<(Vec<Number>, u64), StoreError> {
+        let mut list = self.list()?;
+        let count = list.0.len();
+        let ended = (0..count).map(|_| list.number().map(Number)).collect::<Result<_, _>>()?;
+        Ok((ended, self.number()?))
+    }
+
+    /// A code, and what follows it for the admitted.
+    fn standing(&mut self, number: Number) -> Result<Standing, StoreError> {
+        match self.signed()? {
+            WAITING => Ok(Standing::Waiting),
+            LAPSED => Ok(Standing::Lapsed),
+            LEFT => Ok(Standing::Left),
+            UNKNOWN => Ok(Standing::Unknown),
+            code => {
+                let slot = Micros(u64::try_from(code).map_err(|_| garbled("a standing"))?);
+                Ok(Standing::Admitted(Admission { number, slot, until: Micros(self.number()?) }))
+            }
+        }
     }
 
     /// The outcomes of a batch: runs of numbers, then the standing of those who do not wait.
@@ -131,10 +173,9 @@ impl Parts {
         let mut exceptions = self.list()?;
         while exceptions.0.len() > 0 {
             let index = usize::try_from(exceptions.number()?).unwrap_or(0).wrapping_sub(1);
-            let code = exceptions.signed()?;
             match outcomes.get_mut(index) {
-                Some(JoinOutcome::Placed { number, standing: stands, .. }) => {
-                    *stands = standing(*number, code)?
+                Some(JoinOutcome::Placed { number, standing, .. }) => {
+                    *standing = exceptions.standing(*number)?
                 }
                 _ => return Err(garbled("a standing of nobody")),
             }
@@ -165,19 +206,6 @@ fn runs(text: &str, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
         }
     }
     Ok(outcomes)
-}
-
-fn standing(number: Number, code: i64) -> Result<Standing, StoreError> {
-    match code {
-        WAITING => Ok(Standing::Waiting),
-        LAPSED => Ok(Standing::Lapsed),
-        LEFT => Ok(Standing::Left),
-        UNKNOWN => Ok(Standing::Unknown),
-        _ => {
-            let slot = u64::try_from(code).map_err(|_| garbled("a standing"))?;
-            Ok(Standing::Admitted(Admission { number, slot: Micros(slot) }))
-        }
-    }
 }
 
 fn phase(text: &str) -> Result<Phase, StoreError> {

@@ -21,7 +21,9 @@ use self::answer::{Answer, Parts, Read};
 use self::link::Link;
 use self::scripts::SCRIPTS;
 use super::{Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Seen, Settings, StoreError};
-use crate::room::{Control, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot};
+use crate::room::{
+    Control, EndCause, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot, StayReport, Stayed, Stock,
+};
 
 /// How often a verb is tried again after a takeover, or when the settings changed meanwhile.
 const TRIES: usize = 5;
@@ -173,6 +175,22 @@ impl QueueStore for RedisStore {
         done(self.run(room, seen, &call).await?)?.snapshot().map(|read| read.snapshot)
     }
 
+    async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
+        let mut call = self.begin(&SCRIPTS.stays, room, seen);
+        call.arg(report.log_from).arg(report.used.len());
+        for number in &report.used {
+            call.arg(number.0);
+        }
+        for (number, cause) in &report.ended {
+            call.arg(number.0).arg(u8::from(*cause != EndCause::Operator));
+        }
+        let mut parts = done(self.run(room, seen, &call).await?)?;
+        let snapshot = parts.snapshot()?.snapshot;
+        let until = parts.expiries(report.used.len())?;
+        let (ended, log_to) = parts.log()?;
+        Ok(Stayed { until, ended, log_to, snapshot })
+    }
+
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {
         let mut call = self.begin(&SCRIPTS.control, room, seen);
         match change {
@@ -185,6 +203,12 @@ impl QueueStore for RedisStore {
             }
             Control::Flush(lineage) => {
                 call.arg("flush").arg(lineage.0);
+            }
+            Control::RevokeBefore => {
+                call.arg("revoke");
+            }
+            Control::StockRead { remaining } => {
+                call.arg("stock").arg(remaining.min(&Stock::MAX));
             }
             Control::Set(_) | Control::Rules(_) => return self.settle(room, seen, change).await,
         }

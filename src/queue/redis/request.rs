@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::{Script, ScriptInvocation};
 
 use crate::queue::{Seen, StoreError};
-use crate::room::{Micros, Overrides, RoomId, Rules};
+use crate::room::{Micros, Overrides, RoomId, Rules, StockRules};
 
 /// The largest whole number that Lua keeps exact.
 const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -45,7 +45,7 @@ pub(super) fn pack(file: &Rules, overrides: &Overrides, rules: &Rules) -> Result
     })
 }
 
-/// The numbers in the order of `RULES` in `prelude.lua`.
+/// The numbers in the order of `RULES` in `prelude.lua`; -1 for a bound that is not set.
 fn numbers(rules: &Rules) -> String {
     let numbers = [
         rules.rate.spacing_ns(),
@@ -59,9 +59,20 @@ fn numbers(rules: &Rules) -> String {
         micros(rules.mark_kept()),
         rules.max_waiting,
     ];
-    let mut text: String = numbers.iter().map(|n| format!("{} ", n.min(&EXACT_MAX))).collect();
-    text.push_str(&rules.max_total.map_or_else(|| "-1".to_owned(), |n| n.min(EXACT_MAX).to_string()));
-    text
+    let bounded = numbers.into_iter().map(Some);
+    let stock = rules.stock.as_ref();
+    let (each, reserve) = stock.map(StockRules::bounded).unzip();
+    let caps = [
+        rules.max_total,
+        Some(micros(rules.first_use)),
+        Some(micros(rules.idle)),
+        rules.max_active,
+        each,
+        reserve,
+        stock.map(|stock| micros(stock.stale_after)),
+    ];
+    let text = |n: Option<u64>| n.map_or_else(|| "-1".to_owned(), |n| n.min(EXACT_MAX).to_string());
+    bounded.chain(caps).map(text).collect::<Vec<_>>().join(" ")
 }
 
 fn micros(time: Duration) -> u64 {

@@ -14,6 +14,7 @@ pub(super) struct Scripts {
     pub(super) join: Script,
     pub(super) advance: Script,
     pub(super) leave: Script,
+    pub(super) stays: Script,
     pub(super) control: Script,
     pub(super) takeover: Script,
 }
@@ -35,6 +36,7 @@ pub(super) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts {
     join: script!("scripts/join.lua"),
     advance: script!("scripts/advance.lua"),
     leave: script!("scripts/leave.lua"),
+    stays: script!("scripts/stays.lua"),
     control: script!("scripts/control.lua"),
     takeover: script!("scripts/takeover.lua"),
 });

@@ -6,7 +6,7 @@ use super::*;
 fn in_an_idle_room_one_call_joins_and_enters() {
     let mut play = Play::at("10/s");
     let got = play.join(1);
-    let standing = Standing::Admitted(Admission { number: Number(1), slot: START });
+    let standing = Standing::Admitted(Admission { number: Number(1), slot: START, until: START.plus(LONG) });
     assert_eq!(got, [JoinOutcome::Placed { number: Number(1), new: true, standing }]);
 }
 

@@ -9,6 +9,9 @@ use super::*;
 /// The moment at which every history begins.
 pub(super) const START: Micros = Micros(1_790_000_000_000_000);
 
+/// The pass's own lifetime, where a history is not about what comes before its end.
+pub(super) const LONG: std::time::Duration = std::time::Duration::from_secs(1800);
+
 /// A room and its clock.
 pub(super) struct Play {
     pub(super) room: Room,
@@ -17,7 +20,7 @@ pub(super) struct Play {
 
 impl Play {
     pub(super) fn at(rate: &str) -> Self {
-        Self::with(Rules::at(rate.parse().unwrap()))
+        Self::with(Rules { first_use: LONG, ..Rules::at(rate.parse().unwrap()) })
     }
 
     pub(super) fn with(rules: Rules) -> Self {

@@ -1,5 +1,6 @@
 -- control: an operator's change, or new rules from the file.
 -- ARGV[5] what: pause [6] reason | resume | flush [6] lineage
+--       | revoke | stock [6] remaining
 --       | rules [6] settings version they were made from [7] file, JSON [8] overrides, JSON [9] in force, numbers
 -- Answer: {'OK', snapshot}, or {'STALE'} if the settings have changed since they were read.
 -- Safe to repeat: each leads to the same state however often it is done; a flush to the lineage that the room
@@ -24,10 +25,30 @@ elseif what == 'rules' then
   local spacing, ahead = spacing_at(now, 0)
   local us, ns = plus_ns(math.max(now, s.latest_slot), 0, ahead + spacing)
   if us < s.clock_us or (us == s.clock_us and ns < s.clock_ns) then s.clock_us, s.clock_ns = us, ns end
+elseif what == 'revoke' then
+  -- Every pass whose slot was given so far. Where a clock was set back, some slots lie after the mark too: these
+  -- ends are in the log.
+  local mark = math.max(now, s.latest_slot) + 1
+  s.revoked_before = math.max(s.revoked_before, mark)
+  local slots = redis.call('ZRANGEBYSCORE', AD, int(mark), '+inf')
+  table.sort(slots)
+  for _, m in ipairs(slots) do
+    local ends = redis.call('ZSCORE', ST, m)
+    if ends then log_end(tonumber(m), tonumber(ends)) end
+  end
+  s.departed, s.ghosts = s.departed + active_now(), 0
+  redis.call('UNLINK', ST)
+elseif what == 'stock' then
+  s.stock_remaining, s.stock_read_at = tonumber(ARGV[6]), now
+  s.stock_first = math.max(s.stock_first, s.stock_remaining)
+  s.stock_known = 1
 elseif what == 'flush' then
   s.lineage, s.admitted, s.lapses = ARGV[6], 0, ''
   s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
-  redis.call('UNLINK', RN, RS, GR, AD, LF)
+  s.log_first = ended_to() + 1
+  s.departed, s.ghosts, s.revoked_before = 0, 0, 0
+  s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at = 0, 0, 0, 0
+  redis.call('UNLINK', RN, RS, GR, AD, LF, ST, GO, EN)
   for from = 0, BUCKETS - 1, 1024 do
     local buckets = {}
     for b = from, from + 1023 do buckets[#buckets + 1] = P .. ':i:' .. int(b) end

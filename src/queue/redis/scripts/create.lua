@@ -10,6 +10,7 @@ if not load() then
   read_rules()
   -- The first epoch is the time, so that a room made anew is newer than all that was seen of a lost one.
   s.epoch = math.max(div(now, 1000000), 1)
+  s.log_first = 1
   s.version, s.settings, s.stepped, s.touched, s.show = 1, 1, now, now, 500
   s.last_max, s.last_pending, s.pending_since = CEILING_STEP, CEILING_STEP, now
   s.admitted_max = 6 * r.step_slots + r.burst

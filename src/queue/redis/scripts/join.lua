@@ -1,7 +1,8 @@
 -- join: hands out numbers in the order of the entries.
 -- ARGV[5] instance  [6] sequence of the batch  [7..] entries: 16 bytes of identity, or empty
 -- Answer: {'OK', snapshot, runs, exceptions}. `runs` tells the numbers in order: "+5*3" new 5, 6, 7; "=9" known;
--- "-2" two found the line full. `exceptions` are pairs of index and standing of those who are not waiting.
+-- "-2" two found the line full. `exceptions` are pairs of index and standing (as in advance) of those who do not
+-- wait.
 -- Safe to repeat: the numbers of an instance's last batches are kept, and a repeat gets them again, with
 -- their standing of now and without another change.
 local no = refuse(false)
@@ -18,10 +19,12 @@ local function answer(numbers, runs)
       index[#placed] = i
     end
   end
-  for i, standing in ipairs(standings(now, placed)) do
+  local found, ends = standings(now, placed)
+  for i, standing in ipairs(found) do
     if standing ~= WAITING then
       exceptions[#exceptions + 1] = index[i]
       exceptions[#exceptions + 1] = standing
+      if standing > 0 then exceptions[#exceptions + 1] = ends[i] end
     end
   end
   return { 'OK', snapshot(), runs, exceptions }

@@ -10,6 +10,9 @@
 --   :g   zset    granted and not picked up, by the time of the grant
 --   :a   zset    picked up, by slot
 --   :l   zset    places given up, by number
+--   :st  zset    stays: admissions that live, by acknowledged expiry
+--   :x   set     admissions that were ended on purpose
+--   :e   list    the end log: "number:kept until", the first with sequence log_first
 --   :i:N hash    identities (16 bytes) -> number, in 2^14 buckets, so that each stays small and compact
 --   :b:I hash    the last batches of instance I -> the numbers that were handed out
 -- ARGV[1]   the time in microseconds; empty: the server's own clock (anything else is for tests)
@@ -22,18 +25,22 @@
 
 local P = KEYS[1]
 local S, RN, RS, GR, AD, LF = P .. ':s', P .. ':rn', P .. ':rs', P .. ':g', P .. ':a', P .. ':l'
+local ST, GO, EN = P .. ':st', P .. ':x', P .. ':e'
 local BUCKETS = 16384
 local EXACT_MAX = 9007199254740991
 
 local FIELDS = { 'lineage', 'owner', 'file', 'overrides', 'rules', 'phase', 'reason', 'lapses',
   'epoch', 'version', 'settings', 'last', 'called', 'due', 'frontier', 'lapsed', 'clock_us', 'clock_ns',
   'latest_slot', 'stepped', 'touched', 'settled_at', 'ramp_from', 'show', 'released', 'admitted',
-  'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from' }
+  'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from',
+  'departed', 'log_first', 'revoked_before', 'stock_known', 'stock_first', 'stock_remaining', 'stock_read_at',
+  'ghosts', 'ghosts_until' }
 local TEXTS = 8
 
 -- Derived from the rules in force by the driver, in this order.
 local RULES = { 'spacing_ns', 'burst', 'burst_slots', 'hold_slots', 'step_slots', 'step_us', 'return_us',
-  'pass_us', 'kept_us', 'waiting_max', 'total_max' }
+  'pass_us', 'kept_us', 'waiting_max', 'total_max', 'first_use_us', 'idle_us', 'active_max', 'each',
+  'reserve', 'stale_us' }
 
 local s, was, r = {}, {}, {}
 local leased = ARGV[4] == '1'

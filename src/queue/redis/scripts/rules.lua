@@ -1,10 +1,12 @@
--- The rules of src/room in Lua: time and outages (step.rs), slots (clock.rs), going in (turn.rs).
+-- The rules of src/room in Lua: time and outages (step.rs), slots (clock.rs), going in (turn.rs), caps (caps.rs,
+-- stock.rs), stays (stays.rs, ended.rs).
 
 local OUTAGE_US, AHEAD_US, FRESH_US = 1500000, 250000, 150000
 local SWEEP_MAX, GRANTS_MAX, LAPSE_MARKS = 100, 500, 32
 -- How long a raised ceiling waits until a server that syncs every second must have it on its disk, and the
 -- least by which it is raised.
 local CEILING_US, CEILING_STEP = 3000000, 20000
+local EXPIRE_MAX, LOG_MAX, LOG_READ_MAX, LOG_KEPT_US = 1000, 1000000, 1000, 120000000
 
 -- Scores of many members at once: a list with false where there is none.
 local function scores(key, numbers)
@@ -46,8 +48,26 @@ local function left_in_total()
   return minus(max, s.admitted)
 end
 
+-- Visitors whom stock can serve besides `active` inside; no bound while stock is not known.
+local function places_by_stock(now, active)
+  if r.each < 0 or s.stock_known == 0 or minus(now, s.stock_read_at) > r.stale_us then return math.huge end
+  if s.stock_remaining == 0 then return 0 end
+  local claimed = 1000 * (s.stock_first - s.stock_remaining)
+  local serves = 1000 * s.stock_remaining + r.reserve * r.each + minus(claimed, s.departed * r.each)
+  return minus(div(serves + r.each - 1, r.each), active)
+end
+
+-- Stays that live, and after a takeover those that may have been lost.
+local function active_now() return redis.call('ZCARD', ST) + s.ghosts end
+
+-- How many more may be admitted right now, open grants not taken off.
+local function places(now, active)
+  local by_active = r.active_max < 0 and math.huge or minus(r.active_max, active)
+  return math.min(left_in_total(), by_active, places_by_stock(now, active))
+end
+
 local function releasing(now)
-  return s.phase == 'open' and now >= s.settled_at and left_in_total() > 0
+  return s.phase == 'open' and now >= s.settled_at and left_in_total() > 0 and places_by_stock(now, 0) > 0
 end
 
 local function inventory()
@@ -88,16 +108,36 @@ local function raise_ceilings(now, joining)
   if numbers or admissions then s.pending_since = now end
 end
 
+local function ended_to() return s.log_first + redis.call('LLEN', EN) - 1 end
+
+-- Adds a number whose stay was to last until `ends`.
+local function log_end(n, ends)
+  local length = redis.call('RPUSH', EN, int(n) .. ':' .. int(ends + LOG_KEPT_US))
+  if length > LOG_MAX then
+    redis.call('LPOP', EN)
+    s.log_first = s.log_first + 1
+  end
+end
+
+-- The clock was set back before the mark of the last revocation: what it voided since goes to the log.
+local function lower_mark(now)
+  if s.revoked_before <= now then return end
+  local voided = redis.call('ZRANGEBYSCORE', AD, int(now), '(' .. int(s.revoked_before), 'WITHSCORES')
+  for i = 1, #voided, 2 do log_end(tonumber(voided[i]), tonumber(voided[i + 1]) + r.pass_us) end
+  s.revoked_before = now
+end
+
 local function enter(now)
   if now < s.touched then
     local by = s.touched - now
-    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from' }) do
+    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from', 'stock_read_at' }) do
       s[field] = minus(s[field], by)
     end
     if by > r.step_us then
       forget_present()
       settle_from(now)
     end
+    lower_mark(now)
   elseif now - s.touched > OUTAGE_US then
     forget_present()
     settle_from(now)
@@ -105,6 +145,27 @@ local function enter(now)
     s.released = s.released + now - s.touched
   end
   s.touched = now
+end
+
+-- Takes out stays that expired, and what the end log need not keep any longer.
+local function expire(now)
+  if now >= s.ghosts_until then
+    s.departed, s.ghosts = s.departed + s.ghosts, 0
+    local over = redis.call('ZRANGEBYSCORE', ST, '-inf', int(now), 'LIMIT', 0, EXPIRE_MAX)
+    if #over > 0 then
+      redis.call('ZREM', ST, unpack(over))
+      s.departed = s.departed + #over
+    end
+  end
+  local oldest = redis.call('LINDEX', EN, 0)
+  if not oldest or tonumber(string.match(oldest, ':(%d+)')) > now then return end
+  local needless = 0
+  for _, entry in ipairs(redis.call('LRANGE', EN, 0, EXPIRE_MAX - 1)) do
+    if tonumber(string.match(entry, ':(%d+)')) > now then break end
+    needless = needless + 1
+  end
+  redis.call('LTRIM', EN, needless, -1)
+  s.log_first = s.log_first + needless
 end
 
 local function sweep(now)
@@ -115,9 +176,13 @@ local function sweep(now)
   end
   local lost = before(GR, silent)
   if #lost > 0 then redis.call('ZREM', GR, unpack(lost)) end
+  expire(now)
   -- A pause stops lapsing but not the clock: a mark is needed until its number has lapsed too.
   for _, m in ipairs(before(AD, minus(now, r.kept_us))) do
-    if tonumber(m) <= s.lapsed then redis.call('ZREM', AD, m) end
+    if tonumber(m) <= s.lapsed and not redis.call('ZSCORE', ST, m) then
+      redis.call('ZREM', AD, m)
+      redis.call('SREM', GO, m)
+    end
   end
 end
 
@@ -193,7 +258,11 @@ local function slot_from(us, ns, now, ahead)
   return math.max(now, us + (ns > 0 and 1 or 0))
 end
 
+-- Slots lie at `now` or later, and after the last revocation.
+local function slots_from(now) return math.max(now, s.revoked_before) end
+
 local function slot_after(others, now, spacing, ahead)
+  now = slots_from(now)
   local us, ns = now, 0
   if s.clock_us >= now then us, ns = s.clock_us, s.clock_ns end
   us, ns = plus_ns(us, ns, math.min(others * spacing, EXACT_MAX))
@@ -201,6 +270,7 @@ local function slot_after(others, now, spacing, ahead)
 end
 
 local function admit(now, n, spacing, ahead)
+  now = slots_from(now)
   local slot = slot_from(s.clock_us, s.clock_ns, now, ahead)
   local us, ns = now, 0
   if s.clock_us >= now then us, ns = s.clock_us, s.clock_ns end
@@ -208,6 +278,7 @@ local function admit(now, n, spacing, ahead)
   s.latest_slot = math.max(s.latest_slot, slot)
   s.admitted = s.admitted + 1
   redis.call('ZADD', AD, int(slot), member(n))
+  redis.call('ZADD', ST, int(slot + math.min(r.first_use_us, r.pass_us)), member(n))
 end
 
 -- Those of `numbers` that hold a grant pick up, in order; then the smallest checked-in numbers are granted.
@@ -220,11 +291,18 @@ local function go_in(now, numbers)
     present[n] = true
   end
   table.sort(ordered)
+  local active = active_now()
   if redis.call('EXISTS', GR) == 1 then
     for i, granted in ipairs(scores(GR, ordered)) do
       if granted then
         redis.call('ZREM', GR, member(ordered[i]))
-        admit(now, ordered[i], spacing, ahead)
+        -- A cap that was lowered since, or stock that shrank: back to the line, where nobody overtakes.
+        if places(now, active) <= 0 then
+          ready_set(ordered[i], now)
+        else
+          admit(now, ordered[i], spacing, ahead)
+          active = active + 1
+        end
       end
     end
   end
@@ -235,12 +313,13 @@ local function go_in(now, numbers)
     local n = tonumber(m)
     local expected = div(fresh * most, most + 6 * old)
     local in_time = slot_after(expected, now, spacing, ahead) <= now + AHEAD_US
-    local within = fresh + old < left_in_total()
+    local within = fresh + old < places(now, active)
     local open = present[n] or fresh + old < most
     if not (in_time and within and open) then break end
     taken[#taken + 1] = m
     if present[n] then
       admit(now, n, spacing, ahead)
+      active = active + 1
     else
       granted[#granted + 1] = int(now)
       granted[#granted + 1] = m
@@ -266,16 +345,18 @@ end
 
 local WAITING, LAPSED, LEFT, UNKNOWN = 0, -1, -2, -3
 
--- Where numbers stand: a slot for the admitted, else one of the codes above.
+-- Where numbers stand: one of the codes above, or for the admitted a slot, with the acknowledged expiry of the stay
+-- in the second list.
 local function standings(now, numbers)
-  local admitted, left = scores(AD, numbers), scores(LF, numbers)
+  local admitted, left, ends = scores(AD, numbers), scores(LF, numbers), scores(ST, numbers)
   local found = {}
   for i, n in ipairs(numbers) do
-    local slot = admitted[i]
     if n < 1 or n > s.last then
       found[i] = UNKNOWN
-    elseif slot then
-      found[i] = slot + r.pass_us > now and slot or LAPSED
+    elseif admitted[i] and ends[i] and ends[i] > now then
+      found[i] = admitted[i]
+    elseif admitted[i] then
+      found[i] = redis.call('SISMEMBER', GO, member(n)) == 1 and LEFT or LAPSED
     elseif left[i] then
       found[i] = LEFT
     elseif n > s.lapsed or score(RN, n) or score(GR, n) then
@@ -284,7 +365,7 @@ local function standings(now, numbers)
       found[i] = LAPSED
     end
   end
-  return found
+  return found, ends
 end
 
 local function touch() s.version = s.version + 1 end
@@ -292,6 +373,7 @@ local function touch() s.version = s.version + 1 end
 -- What an instance knows of the room; the driver reads it in this order.
 local function snapshot()
   return { s.lineage, s.epoch, s.version, s.touched, s.phase, s.reason, s.last, s.called, s.due, s.frontier,
-    s.lapsed, div(wanted(0) * 1000, s.show), s.admitted, redis.call('ZCARD', GR), s.file, s.overrides,
-    s.settings }
+    s.lapsed, div(wanted(0) * 1000, s.show), s.admitted, redis.call('ZCARD', GR), active_now(), s.departed,
+    ended_to(), s.revoked_before, s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at, s.file,
+    s.overrides, s.settings }
 end

@@ -16,6 +16,11 @@ if s.owner == ARGV[5] and s.owner ~= me then
     s.last_max, s.last_pending = s.last, s.last + CEILING_STEP
     s.admitted_max, s.admitted_pending = s.admitted, s.admitted + 6 * r.step_slots + r.burst
     s.pending_since, s.raised_from = now, s.last
+    -- Admissions and renewals that were lost are inside all the same, until what their passes may print. Ends that
+    -- were lost had sequences: the log goes on above them, and every instance reads it anew.
+    s.ghosts = s.ghosts + div(CEILING_US * 1000, r.spacing_ns) + 1 + r.burst
+    s.ghosts_until = now + r.step_us + math.min(math.max(r.first_use_us, r.idle_us), r.pass_us)
+    s.log_first = s.log_first + LOG_MAX
   end
   forget_present()
   settle_from(now)
