@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use http::StatusCode;
+use tokio::sync::watch;
 
 use super::cookies::Cookies;
 use super::room::RoomDesk;
-use super::{Answer, Gate, Permit, Problem, Request, Settings, Verdict, problem};
+use super::{Answer, Events, Gate, Permit, Problem, Reply, Request, Settings, Verdict, problem};
+use crate::limit::Connections;
 use crate::page::Page;
 use crate::queue::Line;
 use crate::room::Micros;
@@ -35,6 +38,8 @@ pub struct Desk {
     prefix: String,
     crowd_url: Option<String>,
     cors_origins: Vec<String>,
+    pub(super) streams: Connections,
+    pub(super) stop: watch::Receiver<bool>,
     clock: Clock,
 }
 
@@ -47,12 +52,14 @@ pub(super) struct Links {
 
 impl Desk {
     /// A desk for rooms whose lines are given in the order of the settings, which is that of the routes.
+    /// Event streams end when `stop` turns true.
     #[must_use]
     pub fn new(
         settings: Settings,
         routes: Routes,
         lines: Vec<Arc<Line>>,
         keyring: Arc<Keyring>,
+        stop: watch::Receiver<bool>,
         clock: Clock,
     ) -> Self {
         debug_assert_eq!(settings.rooms.len(), lines.len());
@@ -70,6 +77,8 @@ impl Desk {
             prefix: settings.prefix,
             crowd_url: settings.crowd_url,
             cors_origins: settings.cors_origins,
+            streams: Connections::new(settings.streams),
+            stop,
             clock,
         }
     }
@@ -119,12 +128,15 @@ impl Gate for Desk {
             Found::Room(index) => match self.rooms.get(index) {
                 Some(room) => match self.gated(room, request).await {
                     Verdict::Answer(answer) => Verdict::Answer(about(room, answer)),
-                    forward => forward,
+                    other => other,
                 },
                 None => Verdict::Answer(problem(NOT_FOUND, "", None)),
             },
             Found::Open(_) | Found::Free => Verdict::Forward(Permit::open()),
-            Found::Prefix(rest) => Verdict::Answer(self.reserved(rest, request).await),
+            Found::Prefix(rest) => match self.below_prefix(rest, request).await {
+                Reply::Answer(answer) => Verdict::Answer(answer),
+                Reply::Events(events) => Verdict::Events(events),
+            },
             Found::Unserved => Verdict::Answer(problem(UNSERVED, "", None)),
             Found::Ambiguous => Verdict::Answer(problem(
                 AMBIGUOUS,
@@ -134,10 +146,17 @@ impl Gate for Desk {
         }
     }
 
-    async fn wait(&self, request: &Request<'_>) -> Answer {
+    async fn wait(&self, request: &Request<'_>) -> Reply {
         match self.routes.below_prefix(request.target) {
-            Some(rest) => self.reserved(rest, request).await,
-            None => problem(NOT_FOUND, "Only the waiting room's own addresses are served here.", None),
+            Some(rest) => self.below_prefix(rest, request).await,
+            None => {
+                let detail = "Only the waiting room's own addresses are served here.";
+                Reply::Answer(problem(NOT_FOUND, detail, None))
+            }
         }
+    }
+
+    async fn next(&self, events: &mut Events) -> Option<Bytes> {
+        self.next_event(events).await
     }
 }

@@ -44,8 +44,17 @@ impl Intent {
 
 /// Whether the browser tells what a request is for; then no header needs to be guessed from.
 pub(super) fn has_fetch_metadata(headers: &HeaderMap) -> bool {
-    ["sec-fetch-mode", "sec-fetch-site", "sec-fetch-dest"].iter().any(|name| headers.contains_key(*name))
+    FETCH_METADATA.iter().any(|name| headers.contains_key(*name))
 }
+
+/// Those headers by which a browser tells it, alone.
+pub(super) fn fetch_metadata(headers: &HeaderMap) -> HeaderMap {
+    let named = |name: &&str| FETCH_METADATA.contains(name);
+    let kept = headers.iter().filter(|(name, _)| named(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+const FETCH_METADATA: [&str; 3] = ["sec-fetch-mode", "sec-fetch-site", "sec-fetch-dest"];
 
 /// Whether the request was caused by another site: as the browser says, or by its `Origin`.
 pub(super) fn is_cross_site(headers: &HeaderMap, authority: &str) -> bool {

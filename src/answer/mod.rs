@@ -6,6 +6,7 @@
 mod cookies;
 mod desk;
 mod document;
+mod events;
 mod finish;
 mod gated;
 mod intent;
@@ -18,7 +19,8 @@ mod settings;
 mod types;
 
 pub use desk::{Clock, Desk};
+pub use events::Events;
 pub(crate) use finish::finish;
 pub use problem::{Problem, problem};
 pub use settings::{RoomSettings, SameSite, Settings};
-pub use types::{Answer, Door, Gate, Permit, Request, Verdict};
+pub use types::{Answer, Door, Gate, Permit, Reply, Request, Verdict};

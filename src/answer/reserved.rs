@@ -9,11 +9,12 @@ use super::cookies::Kind;
 use super::desk::{Desk, NOT_FOUND, about};
 use super::document::{RoomAlone, RoomDocument};
 use super::intent::{Intent, is_cross_site};
-use super::room::{RoomDesk, Trouble, Visitor, bearer};
-use super::{Answer, Door, Problem, Request, problem, query, reply};
+use super::room::{Place, RoomDesk, Trouble, Visitor, bearer};
+use super::{Answer, Door, Problem, Reply, Request, problem, query, reply};
 use crate::metrics;
 use crate::queue::View;
 use crate::room::Micros;
+use crate::token::Ticket;
 
 /// A poll of somebody whose turn is near is held for so long at most: then the pick-up is at once. Longer would
 /// run into the timeouts of ordinary clients.
@@ -24,9 +25,9 @@ const METHOD: Problem = Problem::new(
     StatusCode::METHOD_NOT_ALLOWED,
     "This address does not know the method",
 );
-const CROSS_SITE: Problem =
+pub(super) const CROSS_SITE: Problem =
     Problem::new("cross-site", StatusCode::FORBIDDEN, "Another site may not take a place for its visitors");
-const NO_TICKET: Problem =
+pub(super) const NO_TICKET: Problem =
     Problem::new("no-ticket", StatusCode::UNAUTHORIZED, "A valid ticket of this room is needed");
 const FULL: Problem = Problem::new("line-full", StatusCode::CONFLICT, "The line is full");
 const UNAVAILABLE: Problem = Problem::new(
@@ -36,8 +37,18 @@ const UNAVAILABLE: Problem = Problem::new(
 );
 
 impl Desk {
-    /// Answers a request under the prefix; `rest` is its path below it.
-    pub(super) async fn reserved(&self, rest: &str, request: &Request<'_>) -> Answer {
+    /// Answers a request under the prefix, or opens a stream; `rest` is its path below it.
+    pub(super) async fn below_prefix(&self, rest: &str, request: &Request<'_>) -> Reply {
+        if let Some(room) = rest.strip_prefix("/v1/rooms/").and_then(|rest| rest.strip_suffix("/events"))
+            && *request.method == Method::GET
+            && let Some(index) = self.room_index(room, request)
+        {
+            return self.events(index, request).await;
+        }
+        Reply::Answer(self.reserved(rest, request).await)
+    }
+
+    async fn reserved(&self, rest: &str, request: &Request<'_>) -> Answer {
         let mut answer = if *request.method == Method::OPTIONS {
             self.preflight(request)
         } else {
@@ -60,8 +71,12 @@ impl Desk {
     }
 
     fn room(&self, id: &str, request: &Request<'_>) -> Option<&RoomDesk> {
-        let on_host = |room: &&RoomDesk| request.door == Door::Crowd || room.is_on(request.host.name());
-        self.rooms.iter().find(|room| room.line.room().as_str() == id).filter(on_host)
+        self.room_index(id, request).and_then(|index| self.rooms.get(index))
+    }
+
+    fn room_index(&self, id: &str, request: &Request<'_>) -> Option<usize> {
+        let on_host = |room: &RoomDesk| request.door == Door::Crowd || room.is_on(request.host.name());
+        self.rooms.iter().position(|room| room.line.room().as_str() == id && on_host(room))
     }
 
     async fn of_room(&self, room: &RoomDesk, what: &[&str], request: &Request<'_>) -> Answer {
@@ -79,6 +94,8 @@ impl Desk {
                 Some(refused) => refused,
                 None => self.poll(room, request).await,
             },
+            // A GET has opened the stream before it came here.
+            ["events"] => only(request, &[Method::GET]).unwrap_or_else(|| problem(NOT_FOUND, "", None)),
             ["ticket"] => match only(request, &[Method::DELETE]) {
                 Some(refused) => refused,
                 None => self.leave(room, request).await,
@@ -163,11 +180,7 @@ impl Desk {
         let Some((ticket, place)) = room.ticket(request) else {
             return if room.view().fresh { problem(NO_TICKET, "", None) } else { unavailable(room) };
         };
-        let (visitor, view) = match room.standing(&ticket, place.clone(), HELD_MAX).await {
-            Ok(visitor) => (visitor, room.view()),
-            // The place is kept, and the position is known from memory.
-            Err(_) => (Visitor::Waiting(place), View { fresh: false, ..room.view() }),
-        };
+        let (visitor, view) = look(room, &ticket, place, HELD_MAX).await;
         if let Visitor::Admitted(_, pass) = &visitor {
             until(Micros(pass.claims.slot), self.now()).await;
         }
@@ -205,7 +218,7 @@ impl Desk {
     }
 
     /// Another site that is not on the list.
-    fn is_foreign(&self, request: &Request<'_>) -> bool {
+    pub(super) fn is_foreign(&self, request: &Request<'_>) -> bool {
         let origin = request.headers.get(header::ORIGIN).and_then(|v| v.to_str().ok());
         let allowed = origin.is_some_and(|origin| self.may_call(origin));
         !allowed && is_cross_site(request.headers, request.host.authority())
@@ -232,7 +245,7 @@ impl Desk {
     }
 
     /// Lets scripts of listed origins read the answer.
-    fn share(&self, request: &Request<'_>, answer: &mut Answer) {
+    pub(super) fn share(&self, request: &Request<'_>, answer: &mut Answer) {
         if !self.is_shared() {
             return;
         }
@@ -249,6 +262,20 @@ impl Desk {
     }
 }
 
+/// Where the holder of a ticket stands, as well as it can be known.
+pub(super) async fn look(
+    room: &RoomDesk,
+    ticket: &Ticket,
+    place: Place,
+    patience: Duration,
+) -> (Visitor, View) {
+    match room.standing(ticket, place.clone(), patience).await {
+        Ok(visitor) => (visitor, room.view()),
+        // The place is kept, and the position is known from memory.
+        Err(_) => (Visitor::Waiting(place), View { fresh: false, ..room.view() }),
+    }
+}
+
 /// The answer for a method that the address does not know.
 fn only(request: &Request<'_>, methods: &[Method]) -> Option<Answer> {
     if methods.contains(request.method) {
@@ -260,7 +287,7 @@ fn only(request: &Request<'_>, methods: &[Method]) -> Option<Answer> {
     Some(answer)
 }
 
-fn unavailable(room: &RoomDesk) -> Answer {
+pub(super) fn unavailable(room: &RoomDesk) -> Answer {
     tracing::debug!(room = %room.line.room(), "answered as unavailable");
     problem(UNAVAILABLE, "Places that were taken are kept. Please try again.", Some(jitter(5)))
 }
@@ -274,12 +301,12 @@ fn see_other(target: &str) -> Answer {
 }
 
 /// Between half of `seconds` and one and a half of it.
-fn jitter(seconds: u64) -> u64 {
+pub(super) fn jitter(seconds: u64) -> u64 {
     rand::rng().random_range(seconds.div_ceil(2)..=seconds + seconds / 2)
 }
 
 /// Waits for a slot; they lie at most a few seconds ahead.
-async fn until(slot: Micros, now: Micros) {
+pub(super) async fn until(slot: Micros, now: Micros) {
     let ahead = slot.since(now).min(Duration::from_secs(10));
     if !ahead.is_zero() {
         tokio::time::sleep(ahead).await;

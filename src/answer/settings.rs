@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::limit::ConnectionsSettings;
 use crate::page;
 use crate::room::RoomId;
 
@@ -47,4 +48,6 @@ pub struct Settings {
     pub crowd_url: Option<String>,
     /// Who may call the prefix from another origin; compared exactly, never reflected.
     pub cors_origins: Vec<String>,
+    /// How many event streams may be held, in all and per client network.
+    pub streams: ConnectionsSettings,
 }

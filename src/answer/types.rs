@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
+use super::Events;
 use crate::metrics::RequestOutcome;
 use crate::room::{Micros, RoomId};
 use crate::route::{Host, Target};
@@ -60,6 +61,17 @@ pub enum Verdict {
     Forward(Permit),
     /// It is answered here; the origin never sees it.
     Answer(Answer),
+    /// It is answered here by a stream: the head, then what [`Gate::next`] gives until that is nothing.
+    Events(Box<Events>),
+}
+
+/// What those who wait get.
+#[derive(Debug)]
+pub enum Reply {
+    /// An answer.
+    Answer(Answer),
+    /// A stream, as in [`Verdict::Events`].
+    Events(Box<Events>),
 }
 
 /// The permission to forward. Code that forwards takes one by value, and only this part can make one, so a
@@ -131,5 +143,11 @@ pub trait Gate: Send + Sync + 'static {
     async fn decide(&self, request: &Request<'_>) -> Verdict;
 
     /// The crowd door: the prefix endpoints alone; whatever else is asked gets 404.
-    async fn wait(&self, request: &Request<'_>) -> Answer;
+    async fn wait(&self, request: &Request<'_>) -> Reply;
+
+    /// The next bytes of a stream, after a wait of at most a heartbeat; `None` at its end. Dropping the future
+    /// ends the stream. Without streams there is never anything.
+    async fn next(&self, _events: &mut Events) -> Option<Bytes> {
+        None
+    }
 }

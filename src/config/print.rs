@@ -77,6 +77,8 @@ fn server(out: &mut Out, config: &Config) {
     out.time("idle_timeout", limits.idle_timeout);
     out.plain("connections", limits.connections);
     out.plain("connections_per_address", limits.connections_per_address);
+    out.plain("event_streams", limits.event_streams);
+    out.plain("event_streams_per_address", limits.event_streams_per_address);
     out.plain("body_bytes", limits.body_bytes);
 }
 

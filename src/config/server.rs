@@ -48,14 +48,14 @@ fn limits(mut table: Table<'_>) -> LimitsConfig {
         let read = table.read(key, whole(least, most)).unwrap_or(default);
         usize::try_from(read).unwrap_or(usize::MAX)
     };
-    let limits = LimitsConfig {
+    LimitsConfig {
         header_timeout: time(&mut table, "header_timeout", 10),
         header_bytes: count(&mut table, "header_bytes", 1024, 1 << 20, 16 * 1024),
         idle_timeout: time(&mut table, "idle_timeout", 60),
         connections: count(&mut table, "connections", 1, 10_000_000, 16_384),
         connections_per_address: count(&mut table, "connections_per_address", 1, 10_000_000, 2048),
+        event_streams: count(&mut table, "event_streams", 0, 10_000_000, 4096),
+        event_streams_per_address: count(&mut table, "event_streams_per_address", 1, 10_000_000, 256),
         body_bytes: table.read("body_bytes", whole(0, 1 << 40)).unwrap_or(10 << 20),
-    };
-    table.not_yet(&["event_streams"]);
-    limits
+    }
 }

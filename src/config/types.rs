@@ -70,6 +70,10 @@ pub struct LimitsConfig {
     pub connections: usize,
     /// Most connections of one client address at once.
     pub connections_per_address: usize,
+    /// Most event streams at once, over both doors.
+    pub event_streams: usize,
+    /// Most event streams of one client address at once.
+    pub event_streams_per_address: usize,
     /// Largest body of a request, in bytes.
     pub body_bytes: u64,
 }

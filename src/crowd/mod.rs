@@ -2,6 +2,8 @@
 //! of the memory here. It serves the prefix endpoints alone and has no way to the origin: nothing in this
 //! part knows where the origin is, and the gate is asked only [`Gate::wait`].
 
+mod body;
+mod patience;
 mod service;
 
 #[cfg(test)]
@@ -14,6 +16,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+
+use patience::Patient;
 
 use crate::answer::Gate;
 use crate::listen::{self, Admit, Bound, Limits, stopped};
@@ -74,14 +78,14 @@ async fn converse(
     let limits = settings.limits.clone();
     let service = service_fn(move |request| {
         let (settings, gate) = (settings.clone(), gate.clone());
-        async move { service::serve(request, peer.ip(), &settings.trusted, &*gate).await }
+        async move { service::serve(request, peer.ip(), &settings.trusted, &gate).await }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle_timeout)
         .max_buf_size(limits.header_bytes.max(HEAD_MIN))
         .max_headers(limits.header_lines)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Patient::new(stream, limits.write_timeout)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

@@ -2,14 +2,15 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::{HeaderMap, Method, Request as HttpRequest, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 
-use crate::answer::{Answer, Door, Gate, Problem, Request, finish, problem};
+use super::body::{Body, Stream};
+use crate::answer::{Answer, Door, Events, Gate, Problem, Reply, Request, finish, problem};
 use crate::metrics;
 use crate::route::{Host, Target, Trusted};
 
@@ -24,11 +25,11 @@ pub(super) async fn serve(
     request: HttpRequest<Incoming>,
     peer: IpAddr,
     trusted: &Trusted,
-    gate: &dyn Gate,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+    gate: &Arc<dyn Gate>,
+) -> Result<Response<Body>, Infallible> {
     let started = Instant::now();
     let (parts, _) = request.into_parts();
-    let mut answer = match read(&parts.uri, &parts.headers) {
+    let reply = match read(&parts.uri, &parts.headers) {
         Ok((host, target)) => {
             let client = trusted.client(peer, &parts.headers);
             let asked = Request {
@@ -42,7 +43,11 @@ pub(super) async fn serve(
             };
             gate.wait(&asked).await
         }
-        Err(detail) => problem(AMBIGUOUS, &detail, None),
+        Err(detail) => Reply::Answer(problem(AMBIGUOUS, &detail, None)),
+    };
+    let (mut answer, stream) = match reply {
+        Reply::Answer(answer) => (answer, None),
+        Reply::Events(events) => (events.head(), Some(events)),
     };
     finish(&mut answer);
     metrics::request(answer.room.as_ref(), answer.outcome);
@@ -56,7 +61,10 @@ pub(super) async fn serve(
         ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         "request"
     );
-    Ok(response(answer, &parts.method))
+    Ok(match stream {
+        Some(events) => streamed(answer, Arc::clone(gate), events),
+        None => response(answer, &parts.method),
+    })
 }
 
 fn read(uri: &http::Uri, headers: &HeaderMap) -> Result<(Host, Target), String> {
@@ -67,16 +75,23 @@ fn read(uri: &http::Uri, headers: &HeaderMap) -> Result<(Host, Target), String> 
     Ok((host, target))
 }
 
-fn response(answer: Answer, method: &Method) -> Response<Full<Bytes>> {
+fn streamed(head: Answer, gate: Arc<dyn Gate>, events: Box<Events>) -> Response<Body> {
+    let mut response = Response::new(Body::Right(Stream::new(gate, events)));
+    *response.status_mut() = head.status;
+    *response.headers_mut() = head.headers;
+    response
+}
+
+fn response(answer: Answer, method: &Method) -> Response<Body> {
     let bodiless = matches!(answer.status.as_u16(), 100..=199 | 204 | 304);
-    let mut response = Response::new(Full::new(answer.body.clone()));
+    let mut response = Response::new(Body::Left(Full::new(answer.body.clone())));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
     if method == Method::HEAD && !bodiless {
         response.headers_mut().insert(http::header::CONTENT_LENGTH, answer.body.len().into());
     }
     if method == Method::HEAD || bodiless {
-        *response.body_mut() = Full::default();
+        *response.body_mut() = Body::Left(Full::default());
     }
     response
 }

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::{Crowd, Settings};
-use crate::answer::{Answer, Door, Gate, Problem, Request, Verdict, problem};
+use crate::answer::{Door, Gate, Problem, Reply, Request, Verdict, problem};
 use crate::listen::{Admit, bind};
 use crate::metrics::ConnectionRefusal;
 
@@ -24,9 +24,9 @@ impl Gate for Echo {
         unreachable!("the crowd door never decides")
     }
 
-    async fn wait(&self, request: &Request<'_>) -> Answer {
+    async fn wait(&self, request: &Request<'_>) -> Reply {
         assert_eq!(request.door, Door::Crowd);
-        problem(Problem::new("echo", StatusCode::OK, "Echo"), request.target.raw(), None)
+        Reply::Answer(problem(Problem::new("echo", StatusCode::OK, "Echo"), request.target.raw(), None))
     }
 }
 

@@ -194,6 +194,31 @@ pub fn turns_held(room: &RoomId, held: usize) {
     gauge!(t::TURNS_HELD.name, "room" => name(room)).set(held as f64);
 }
 
+/// An event stream counts as held until this is dropped.
+#[derive(Debug)]
+pub struct OpenStream(RoomId);
+
+impl OpenStream {
+    /// A stream was opened.
+    #[must_use]
+    pub fn of(room: &RoomId) -> Self {
+        counter!(t::STREAMS_OPENED.name, "room" => name(room)).increment(1);
+        gauge!(t::STREAMS.name, "room" => name(room)).increment(1.0);
+        Self(room.clone())
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        gauge!(t::STREAMS.name, "room" => name(&self.0)).decrement(1.0);
+    }
+}
+
+/// A stream was refused: all are held, or all of its client address.
+pub fn stream_refused(room: &RoomId, cause: ConnectionRefusal) {
+    counter!(t::STREAMS_REFUSED.name, "cause" => cause.label(), "room" => name(room)).increment(1);
+}
+
 /// A token was not believed. `cause` is one of a few words (`expired`, `signature`, ...).
 pub fn token_refused(kind: Token, cause: &'static str) {
     counter!(t::TOKENS_REFUSED.name, "cause" => cause, "kind" => kind.label()).increment(1);
@@ -273,6 +298,8 @@ mod tests {
         polled(&room);
         left(&room);
         turns_held(&room, 3);
+        drop(OpenStream::of(&room));
+        stream_refused(&room, ConnectionRefusal::Full);
         Token::ALL.iter().for_each(|kind| token_refused(*kind, "expired"));
         snapshot(&room, &some_snapshot());
         store_up(&room, true);

@@ -73,6 +73,12 @@ table! {
         "Places given up on purpose.";
     TURNS_HELD = Gauge, Count, "ropeline_turns_held", ["room"],
         "Visitors whose requests this instance holds until their turn.";
+    STREAMS = Gauge, Count, "ropeline_event_streams", ["room"],
+        "Event streams that are held.";
+    STREAMS_OPENED = Counter, Count, "ropeline_event_streams_opened_total", ["room"],
+        "Event streams that were opened.";
+    STREAMS_REFUSED = Counter, Count, "ropeline_event_streams_refused_total", ["cause", "room"],
+        "Event streams that were refused because as many are held as may; these visitors poll.";
     TOKENS_REFUSED = Counter, Count, "ropeline_tokens_refused_total", ["cause", "kind"],
         "Tickets, passes and operator tokens that were not believed, by cause.";
 

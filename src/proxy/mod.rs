@@ -12,6 +12,7 @@
 
 mod conn;
 mod ctx;
+mod events;
 mod failure;
 mod fetch;
 mod forward;

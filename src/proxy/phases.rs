@@ -11,6 +11,7 @@ use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorSource, ErrorType};
 
 use super::ctx::Ctx;
+use super::events;
 use super::failure::{BODY_TOO_LARGE, BUSY, LATE, NO_ADDRESS, TOO_LARGE, outcome_of, problem_of};
 use super::forward;
 use super::reading::Reading;
@@ -52,6 +53,12 @@ impl ProxyHttp for Phases {
         let request = reading.request(&session.req_header().headers);
         match self.gate.decide(&request).await {
             Verdict::Answer(refusal) => answer(session, ctx, refusal).await,
+            Verdict::Events(stream) => {
+                let head = stream.head();
+                (ctx.outcome, ctx.room, ctx.status) = (head.outcome, head.room, Some(head.status));
+                events::write(session, &*self.gate, *stream).await?;
+                Ok(true)
+            }
             Verdict::Forward(permit) => {
                 hold(&permit).await;
                 let kept = match &self.shelf {

@@ -34,11 +34,17 @@ fn has_body(answer: &Answer) -> bool {
     !answer.body.is_empty() && !matches!(answer.status.as_u16(), 100..=199 | 204 | 304)
 }
 
-fn head_of(answer: &Answer) -> pingora::Result<ResponseHeader> {
+/// The head of an answer, without its length.
+pub(super) fn fields_of(answer: &Answer) -> pingora::Result<ResponseHeader> {
     let mut header = ResponseHeader::build(answer.status, Some(answer.headers.len() + 2))?;
     for (name, value) in &answer.headers {
         header.append_header(name.clone(), value.clone())?;
     }
+    Ok(header)
+}
+
+fn head_of(answer: &Answer) -> pingora::Result<ResponseHeader> {
+    let mut header = fields_of(answer)?;
     if !matches!(answer.status.as_u16(), 100..=199 | 204 | 304) {
         header.insert_header(header::CONTENT_LENGTH, answer.body.len())?;
     }
@@ -47,7 +53,7 @@ fn head_of(answer: &Answer) -> pingora::Result<ResponseHeader> {
 
 /// A small body that is on its way is read, so that the connection can go on; for a larger one, or one without
 /// an announced end, the connection closes after the answer.
-async fn settle_body(session: &mut Session) {
+pub(super) async fn settle_body(session: &mut Session) {
     if session.is_body_done() {
         return;
     }

@@ -53,12 +53,13 @@ impl Server {
         let lines = parts::lines(config, &store)?;
         let clock: Clock = Arc::new(wall_clock);
         let settings = parts::answers(config)?;
-        let desk = Desk::new(settings, routes, lines.clone(), Arc::clone(&keyring), Arc::clone(&clock));
+        let (stop, stopping) = watch::channel(false);
+        let keys = Arc::clone(&keyring);
+        let desk = Desk::new(settings, routes, lines.clone(), keys, stopping.clone(), Arc::clone(&clock));
         let desk: Arc<dyn crate::answer::Gate> = Arc::new(desk);
         let admit = parts::admit(config);
         let shelf = shelf::shelf(config, &origin)?;
 
-        let (stop, stopping) = watch::channel(false);
         let mut tasks = JoinSet::new();
         let addresses = listeners.addresses();
         let edge_settings = parts::edge(config)?;

@@ -129,6 +129,10 @@ pub(super) fn answers(config: &Config) -> Result<answer::Settings, StartError> {
         rooms,
         crowd_url: config.server.crowd_url.clone(),
         cors_origins: config.server.cors_origins.clone(),
+        streams: ConnectionsSettings {
+            total_max: config.server.limits.event_streams,
+            per_network_max: config.server.limits.event_streams_per_address,
+        },
     })
 }
 

@@ -9,6 +9,7 @@ mod counted;
 mod crowd;
 mod demo;
 mod durable;
+mod events;
 mod forged;
 mod forwarding;
 mod instances;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -122,10 +123,14 @@ impl Connection {
         timeout(LONGEST, self.exchange(ask)).await.map_err(io::Error::other)?
     }
 
-    async fn exchange(&mut self, ask: Ask) -> io::Result<Reply> {
+    /// Sends one request and reads the head of its answer.
+    pub async fn begin(&mut self, ask: Ask) -> io::Result<http::Response<Incoming>> {
         self.sender.ready().await.map_err(io::Error::other)?;
-        let answer = self.sender.send_request(ask.build(self.to)?).await.map_err(io::Error::other)?;
-        let (head, body) = answer.into_parts();
+        self.sender.send_request(ask.build(self.to)?).await.map_err(io::Error::other)
+    }
+
+    async fn exchange(&mut self, ask: Ask) -> io::Result<Reply> {
+        let (head, body) = self.begin(ask).await?.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
         Ok(Reply { status: head.status.as_u16(), headers: head.headers, body })
     }

@@ -3,6 +3,7 @@
 pub mod browser;
 pub mod chance;
 pub mod demo;
+pub mod events;
 pub mod eventually;
 pub mod home;
 pub mod http;

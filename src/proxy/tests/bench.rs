@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::answer::{Answer, Gate, Permit, Problem, Request, Verdict, problem};
+use crate::answer::{Gate, Permit, Problem, Reply, Request, Verdict, problem};
 use crate::listen::{Admit, bind};
 use crate::metrics::ConnectionRefusal;
 use crate::proxy::{Edge, Origin, OriginSettings, Settings, Shelf};
@@ -47,15 +47,17 @@ impl Gate for Cookie {
         let cookie = request.headers.get(header::COOKIE).and_then(|v| v.to_str().ok()).unwrap_or("");
         match request.target.path().starts_with("/buy") {
             true if cookie.contains("rl_p_a=ok") => Verdict::Forward(Permit::for_tests(Some("a"), None)),
-            true => Verdict::Answer(self.wait(request).await),
+            true => Verdict::Answer(problem(WAIT, "", Some(5))),
             false => Verdict::Forward(Permit::for_tests(None, None)),
         }
     }
 
-    async fn wait(&self, _request: &Request<'_>) -> Answer {
-        problem(Problem::new("wait", StatusCode::SERVICE_UNAVAILABLE, "Wait"), "", Some(5))
+    async fn wait(&self, _request: &Request<'_>) -> Reply {
+        Reply::Answer(problem(WAIT, "", Some(5)))
     }
 }
+
+const WAIT: Problem = Problem::new("wait", StatusCode::SERVICE_UNAVAILABLE, "Wait");
 
 pub(super) struct Everybody;
 

@@ -5,13 +5,14 @@
 
 mod joins;
 mod left;
+mod news;
 mod turns;
 mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::{InstanceId, QueueStore, StoreError};
@@ -49,6 +50,7 @@ pub struct Line {
     left: Left,
     joins: mpsc::Sender<JoinRequest>,
     asks: mpsc::Sender<Ask>,
+    news: watch::Receiver<u64>,
     /// The tasks that form batches; aborted with the line.
     _tasks: JoinSet<()>,
 }
@@ -64,7 +66,10 @@ impl Line {
         let mut tasks = JoinSet::new();
         tasks.spawn(joins::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), join_requests));
         tasks.spawn(turns::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), ask_requests));
-        Arc::new(Self { settings, store, known, left: Left::default(), joins, asks, _tasks: tasks })
+        let (told, news) = watch::channel(0);
+        tasks.spawn(news::run(Arc::clone(&known), told));
+        let left = Left::default();
+        Arc::new(Self { settings, store, known, left, joins, asks, news, _tasks: tasks })
     }
 
     /// The room.
@@ -77,6 +82,13 @@ impl Line {
     #[must_use]
     pub fn view(&self) -> View {
         self.known.view()
+    }
+
+    /// Changes when something has changed for everybody in the room: a pause, a message, the store away or
+    /// back. Not when positions do.
+    #[must_use]
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.news.clone()
     }
 
     /// Takes a place.
