@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo build --release -p ropeline -p loadtest
-//! target/release/loadtest bench            # all of them, about ten minutes
+//! target/release/loadtest bench            # all of them, about twenty minutes
 //! target/release/loadtest bench polls      # one
 //! ```
 //!
@@ -10,6 +10,9 @@
 //! | --- | --- |
 //! | `polls` | polls answered a second by edge and crowd door, beside nginx `return 200` |
 //! | `joins` | joins a second and their batches: embedded with fsync, Redis AOF always and everysec |
+//! | `rush` | 350,000 joins within 10 s on one Redis, none lost, none double |
+//! | `million` | a million waiting: bytes of Redis, memory of the process, store calls a second |
+//! | `shared` | three instances at 1,000 a second while 40 % and 70 % went away: rate, order, use, at the origin |
 //! | `admitted` | an admitted request through ropeline, beside nginx `proxy_pass` to the same origin |
 //!
 //! Each writes `loadtest/results/NAME.md`: question, machine, commit, command, how it was done, tables, reading,
@@ -74,6 +77,9 @@ enum Name {
     Polls,
     Joins,
     Admitted,
+    Rush,
+    Million,
+    Shared,
 }
 
 fn main() -> ExitCode {
@@ -93,7 +99,7 @@ fn main() -> ExitCode {
 }
 
 async fn bench(arguments: &BenchArguments, command: &str) -> Result<()> {
-    let all = [Name::Polls, Name::Joins, Name::Admitted];
+    let all = [Name::Polls, Name::Joins, Name::Admitted, Name::Rush, Name::Million, Name::Shared];
     let names = if arguments.names.is_empty() { &all[..] } else { &arguments.names };
     for name in names {
         let home = tempfile::Builder::new().prefix("ropeline-bench-").tempdir()?;
@@ -103,6 +109,9 @@ async fn bench(arguments: &BenchArguments, command: &str) -> Result<()> {
             Name::Polls => benches::polls::run(&bounds).await?,
             Name::Joins => benches::joins::run(&bounds).await?,
             Name::Admitted => benches::admitted::run(&bounds).await?,
+            Name::Rush => benches::rush::run(&bounds).await?,
+            Name::Million => benches::million::run(&bounds).await?,
+            Name::Shared => benches::shared::run(&bounds).await?,
         };
         report.write(&arguments.results, command)?;
         let _nobody_reads = writeln!(std::io::stdout(), "{}", report.markdown(command));

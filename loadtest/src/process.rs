@@ -84,6 +84,13 @@ impl Running {
             .map_err(|error| format!("{} has ended: {error}", self.name))?;
         read_stat(&stat).ok_or_else(|| "/proc/PID/stat cannot be read".into())
     }
+
+    /// Resident memory in bytes.
+    pub(crate) fn memory(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .map_err(|error| format!("{} has ended: {error}", self.name))?;
+        read_resident(&status).ok_or_else(|| "/proc/PID/status cannot be read".into())
+    }
 }
 
 impl Drop for Running {
@@ -99,6 +106,13 @@ fn read_stat(stat: &str) -> Option<Duration> {
     let mut fields = rest.split(' ').skip(11).map(|field| field.parse::<u32>().ok());
     let (user, system) = (fields.next()??, fields.next()??);
     Some(TICK * (user + system))
+}
+
+/// `VmRSS:   12345 kB`.
+fn read_resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 /// A loopback address that nobody listens on, below the ports that outgoing connections take.
@@ -125,6 +139,12 @@ mod tests {
         assert_eq!(read_stat(stat), Some(Duration::from_secs(3)));
         assert_eq!(read_stat("42 (x"), None);
         assert_eq!(read_stat("42 (x) S 1"), None);
+    }
+
+    #[test]
+    fn resident_memory_is_read_in_bytes() {
+        assert_eq!(read_resident("Name:\tx\nVmRSS:\t   2048 kB\nThreads:\t1\n"), Some(2 << 20));
+        assert_eq!(read_resident("Name:\tx\n"), None);
     }
 
     #[test]

@@ -4,7 +4,12 @@ pub(crate) mod admitted;
 pub(crate) mod joins;
 mod joins_http;
 mod joins_line;
+mod lines;
+pub(crate) mod million;
 pub(crate) mod polls;
+pub(crate) mod rush;
+pub(crate) mod shared;
+mod shared_reading;
 mod subject;
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -26,6 +26,7 @@ pub(crate) struct Ask {
 /// What came back.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
+    pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
@@ -64,6 +65,6 @@ impl Client {
         }
         let (head, body) = self.0.request(request.body(Empty::new())?).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Said { headers: head.headers, body })
+        Ok(Said { status: head.status, headers: head.headers, body })
     }
 }

@@ -2,5 +2,6 @@
 //! has to be set up first.
 
 pub(crate) mod client;
+pub(crate) mod origin;
 pub(crate) mod visitors;
 pub(crate) mod wrk;

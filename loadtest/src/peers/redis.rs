@@ -54,4 +54,27 @@ impl Redis {
     pub(crate) fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
+
+    /// A field of `INFO`, as a number.
+    pub(crate) fn info(&self, section: &str, field: &str) -> Result<f64> {
+        let value = self.said(section, field)?.trim().parse();
+        value.map_err(|_| format!("INFO {section}: {field} is no number").into())
+    }
+
+    /// How often a command was called.
+    pub(crate) fn calls(&self, command: &str) -> Result<f64> {
+        let said = self.said("commandstats", &format!("cmdstat_{command}"))?;
+        let calls = said.split(',').find_map(|pair| pair.strip_prefix("calls="));
+        calls.and_then(|calls| calls.parse().ok()).ok_or_else(|| format!("no count of {command}").into())
+    }
+
+    fn said(&self, section: &str, field: &str) -> Result<String> {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(self.address)?;
+        stream.write_all(format!("INFO {section}\r\nQUIT\r\n").as_bytes())?;
+        let mut said = String::new();
+        stream.read_to_string(&mut said)?;
+        let line = said.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        line.map(str::to_owned).ok_or_else(|| format!("INFO {section} has no {field}").into())
+    }
 }

@@ -21,12 +21,16 @@ pub(crate) struct Plan {
     pub(crate) store: Option<String>,
     /// `info`: a line per request, as shipped. `warn`: none.
     pub(crate) log: &'static str,
+    /// Keys that several instances share; `None`: keys of its own.
+    pub(crate) keys: Option<PathBuf>,
+    /// Whether it shares all cores with the load, instead of having one that is measured.
+    pub(crate) loose: bool,
 }
 
 impl Plan {
     pub(crate) fn new(rate: &'static str) -> Self {
         let origin = SocketAddr::from(([127, 0, 0, 1], 9));
-        Self { rate, origin, store: None, log: "warn" }
+        Self { rate, origin, store: None, log: "warn", keys: None, loose: false }
     }
 }
 
@@ -36,6 +40,7 @@ pub(crate) struct Ropeline {
     pub(crate) edge: SocketAddr,
     pub(crate) crowd: SocketAddr,
     admin: SocketAddr,
+    keys: PathBuf,
     /// The file that it runs with.
     pub(crate) configuration: String,
 }
@@ -47,10 +52,9 @@ impl Ropeline {
         let (edge, crowd, admin) = (free()?, free()?, free()?);
         let home = home.join(format!("ropeline-{}", edge.port()));
         std::fs::create_dir_all(&home)?;
-        let keys = home.join("keys");
-        let made = Command::new(&binary).args(["keys", "new"]).arg(&keys).output()?;
-        if !made.status.success() {
-            return fault(String::from_utf8_lossy(&made.stderr));
+        let keys = plan.keys.clone().unwrap_or_else(|| home.join("keys"));
+        if !keys.exists() {
+            make_keys(&binary, &keys)?;
         }
         let store = plan.store.clone().unwrap_or_else(|| format!("file:{}", home.join("data").display()));
         let configuration = format!(
@@ -63,10 +67,10 @@ impl Ropeline {
         );
         let file = home.join("ropeline.toml");
         std::fs::write(&file, &configuration)?;
-        let mut command = pinned(Core::Server, &binary);
+        let mut command = if plan.loose { Command::new(&binary) } else { pinned(Core::Server, &binary) };
         command.arg("run").arg("--config").arg(&file).env("ROPELINE_LOG", plan.log).current_dir(&home);
         let process = Running::start("ropeline", command, &home.join("log"), edge)?;
-        let running = Self { process, edge, crowd, admin, configuration };
+        let running = Self { process, edge, crowd, admin, keys, configuration };
         running.until_open(client).await?;
         Ok(running)
     }
@@ -87,6 +91,23 @@ impl Ropeline {
         let said = client.send(Ask::get(self.admin, "/metrics")).await?;
         Ok(Scrape::read(&String::from_utf8_lossy(&said.body)))
     }
+}
+
+impl Ropeline {
+    /// An operator's verb on the room, `pause` or `resume`, with the token that the first start made.
+    pub(crate) async fn operate(&self, client: &Client, verb: &str) -> Result<()> {
+        let token = std::fs::read_to_string(self.keys.join("admin.token"))?;
+        let ask = Ask::post(self.admin, &format!("/v1/rooms/{ROOM}/{verb}"))
+            .header("authorization", format!("Bearer {}", token.trim()))
+            .header("content-type", "application/json");
+        let said = client.send(ask).await?;
+        if said.status.is_success() { Ok(()) } else { fault(format!("{verb}: {}", said.json())) }
+    }
+}
+
+fn make_keys(binary: &Path, keys: &Path) -> Result<()> {
+    let made = Command::new(binary).args(["keys", "new"]).arg(keys).output()?;
+    if made.status.success() { Ok(()) } else { fault(String::from_utf8_lossy(&made.stderr)) }
 }
 
 /// A path of the room below the reserved prefix.
