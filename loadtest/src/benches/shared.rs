@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -32,6 +33,8 @@ const LASTS: Duration = Duration::from_secs(60);
 const STAY: usize = 68_000;
 /// Everybody polls for the first time within this, and release begins after it.
 const SPREAD: Duration = Duration::from_secs(10);
+/// Requests at once, held polls included.
+const UNDER_WAY: usize = 6_000;
 /// A visitor who was so much slower than told may rightly have been passed over.
 const LATE: Duration = Duration::from_millis(900);
 
@@ -39,6 +42,8 @@ const LATE: Duration = Duration::from_millis(900);
 struct Crowd {
     client: Client,
     doors: Vec<SocketAddr>,
+    /// So that a machine that falls behind runs out of time and not of file handles.
+    under_way: Semaphore,
     /// Numbers of those who were slower than told.
     late: Mutex<HashSet<u64>>,
 }
@@ -109,7 +114,12 @@ async fn sale(home: &std::path::Path, total: usize, gone: usize) -> Result<(Read
     first.operate(&client, "pause").await?;
     let line = visitors::join(&client, first.edge, total).await?;
     let doors = instances.iter().map(|instance| instance.edge).collect();
-    let crowd = Arc::new(Crowd { client: client.clone(), doors, late: Mutex::default() });
+    let crowd = Arc::new(Crowd {
+        client: client.clone(),
+        doors,
+        under_way: Semaphore::new(UNDER_WAY),
+        late: Mutex::default(),
+    });
     let begins = Instant::now();
     let stall = Arc::new(Mutex::new(Duration::ZERO));
     let mut people = JoinSet::new();
@@ -151,6 +161,7 @@ async fn visit(crowd: Arc<Crowd>, visitor: Waiting, index: usize, first: Instant
     let mut due = first;
     loop {
         sleep_until(due).await;
+        let Ok(permit) = crowd.under_way.acquire().await else { return };
         let poll = Ask::get(door, &room_path("/position"))
             .header("accept", "application/json")
             .header("authorization", format!("Bearer {}", visitor.ticket));
@@ -160,6 +171,7 @@ async fn visit(crowd: Arc<Crowd>, visitor: Waiting, index: usize, first: Instant
         let Ok(said) = crowd.client.send(poll).await else {
             crowd.late.lock().unwrap_or_else(PoisonError::into_inner).insert(visitor.number);
             due = Instant::now() + Duration::from_secs(1);
+            drop(permit);
             continue;
         };
         let document = said.json();
@@ -168,6 +180,7 @@ async fn visit(crowd: Arc<Crowd>, visitor: Waiting, index: usize, first: Instant
             let _counted_at_the_shop = crowd.client.send(shop).await;
             return;
         }
+        drop(permit);
         let wait = document["next_poll_ms"].as_u64().unwrap_or(2_000);
         due = Instant::now() + Duration::from_millis(wait);
     }

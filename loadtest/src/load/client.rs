@@ -11,6 +11,9 @@ use hyper_util::rt::TokioExecutor;
 
 use crate::fault::Result;
 
+/// Most idle connections to one address.
+const IDLE_MAX: usize = 1_000;
+
 /// See the top of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Client(legacy::Client<HttpConnector, Empty<Bytes>>);
@@ -55,7 +58,9 @@ impl Said {
 
 impl Client {
     pub(crate) fn new() -> Self {
-        Self(legacy::Client::builder(TokioExecutor::new()).build(HttpConnector::new()))
+        // A connection that was begun while another became free is kept too: without a bound they pile up.
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        Self(builder.pool_max_idle_per_host(IDLE_MAX).build(HttpConnector::new()))
     }
 
     pub(crate) async fn send(&self, ask: Ask) -> Result<Said> {
@@ -63,8 +68,20 @@ impl Client {
         for (name, value) in ask.headers {
             request = request.header(name, value);
         }
-        let (head, body) = self.0.request(request.body(Empty::new())?).await?.into_parts();
+        let answer = self.0.request(request.body(Empty::new())?).await;
+        let (head, body) = answer.map_err(|error| told(&error))?.into_parts();
         let body = body.collect().await?.to_bytes();
         Ok(Said { status: head.status, headers: head.headers, body })
     }
+}
+
+/// An error with its causes: the client's own says little.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
