@@ -150,6 +150,9 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.text("rate", rules.rate);
     out.plain("burst", rules.burst);
     out.time("hold", rules.hold);
+    if let Some(most) = rules.max_active {
+        out.plain("max_active", most);
+    }
     if let Some(most) = rules.max_total {
         out.plain("max_total", most);
     }
@@ -159,6 +162,8 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.plain("poll", format_args!("{{ min = {least}, max = {most} }}"));
     out.plain("max", rules.max_waiting);
     out.heading("[room.pass]");
+    out.time("first_use", rules.first_use);
+    out.time("idle", rules.idle);
     out.time("ttl", rules.pass_ttl);
     out.time("leeway", room.leeway);
     page(out, &room.page);

@@ -98,11 +98,11 @@ fn release(mut table: Table<'_>, over: Option<Rate>) -> Option<Rules> {
     let burst = table.read("burst", whole(1, Rate::PER_SECOND_MAX));
     let hold = table.read("hold", duration("0s", "30s"));
     let max_total = table.read("max_total", whole(1, COUNT_MAX));
-    table.not_yet(&["max_active"]);
+    let max_active = table.read("max_active", whole(1, COUNT_MAX));
     let mut rules = Rules::at(rate?);
     rules.burst = burst.unwrap_or(rules.burst);
     rules.hold = hold.unwrap_or(rules.hold);
-    rules.max_total = max_total;
+    (rules.max_total, rules.max_active) = (max_total, max_active);
     Some(rules)
 }
 
@@ -131,7 +131,14 @@ fn pass(mut table: Table<'_>, rules: &mut Rules) -> Duration {
     if leeway >= rules.pass_ttl {
         table.problem("leeway", "must be shorter than ttl");
     }
-    table.not_yet(&["first_use", "idle"]);
+    for (key, part) in [("first_use", &mut rules.first_use), ("idle", &mut rules.idle)] {
+        let given = table.read(key, duration("1s", "24h"));
+        if given.is_some_and(|time| time > rules.pass_ttl) {
+            table.problem(key, "must not be longer than ttl");
+        }
+        // A default that is longer than a short ttl means as long as that.
+        *part = given.unwrap_or(*part).min(rules.pass_ttl);
+    }
     leeway
 }
 

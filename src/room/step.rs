@@ -72,6 +72,8 @@ impl Room {
     /// The store's clock was set back: everything that lies on it moves along. Check-ins are asked for anew,
     /// because their times no longer tell who is there.
     fn clock_went_back(&mut self, by: u64) {
+        // What has expired by the clock as it was does not come back.
+        self.expire(self.core.touched);
         let core = &mut self.core;
         core.clock.shift_back(by);
         for moment in [&mut core.latest_slot, &mut core.stepped, &mut core.settled_at, &mut core.ramp_from] {

@@ -131,6 +131,8 @@ fn kinds_and_bounds() {
         "release.burst = -1",
         "release.burst = 1.5",
         "release.max_total = \"5\"",
+        "release.max_active = 0",
+        "release.max_active = \"9\"",
         "release.hold = \"31s\"",
         "release.hold = \"-1s\"",
         "waiting.return_within = \"0s\"",
@@ -140,6 +142,8 @@ fn kinds_and_bounds() {
         "pass.ttl = \"500ms\"",
         "pass.ttl = \"25h\"",
         "pass.leeway = \"2m\"",
+        "pass.first_use = \"0s\"",
+        "pass.idle = \"25h\"",
         "same_site = \"Lax\"",
         "hosts = \"shop.example\"",
         "hosts = [\"shop.example:80\"]",
@@ -219,6 +223,13 @@ fn what_contradicts_itself() {
     room(
         "pass = { ttl = \"10s\", leeway = \"10s\" }",
         &["f:7: room[0].pass.leeway: must be shorter than ttl"],
+    );
+    room(
+        "pass = { ttl = \"10s\", first_use = \"11s\", idle = \"1m\" }",
+        &[
+            "f:7: room[0].pass.first_use: must not be longer than ttl",
+            "f:7: room[0].pass.idle: must not be longer than ttl",
+        ],
     );
     room(
         "open_paths = [\"/x\", \"/buy/**\"]",

@@ -29,9 +29,9 @@ id = "a"
 hosts = ["shop.example"]
 paths = ["/演唱會/**"]
 same_site = "none"
-release = { rate = "10/min", burst = 7, hold = "0s", max_total = 12 }
+release = { rate = "10/min", burst = 7, hold = "0s", max_active = 11, max_total = 12 }
 waiting = { return_within = "20h", poll = { min = "500ms", max = "1m" }, max = 9 }
-pass = { ttl = "10s", leeway = "0s" }
+pass = { first_use = "2s", idle = "5s", ttl = "10s", leeway = "0s" }
 page = { status = 503, title = "a \"quoted\" \\ title", languages = ["zh-Hant"], colours = { accent = "#ABCDEF" } }
 [[room]]
 id = "b"

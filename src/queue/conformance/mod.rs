@@ -6,6 +6,7 @@
 
 mod chance;
 mod histories;
+mod inside;
 mod killed;
 mod measure;
 mod scenarios;
@@ -15,23 +16,24 @@ mod stage;
 use self::stage::Stage;
 
 macro_rules! both_stores {
-    ($($name:ident),* $(,)?) => {
+    ($($part:ident: $($name:ident),* $(,)?);*) => {
         mod embedded {
-            $(#[tokio::test]
+            $($(#[tokio::test]
             async fn $name() {
-                super::scenarios::$name(&mut super::Stage::embedded()).await;
-            })*
+                super::$part::$name(&mut super::Stage::embedded()).await;
+            })*)*
         }
         mod redis {
-            $(#[tokio::test]
+            $($(#[tokio::test]
             async fn $name() {
-                super::scenarios::$name(&mut super::Stage::redis().await).await;
-            })*
+                super::$part::$name(&mut super::Stage::redis().await).await;
+            })*)*
         }
     };
 }
 
 both_stores![
+    scenarios:
     a_room_is_made_once_and_never_by_a_join,
     numbers_come_in_order_over_many_batches,
     a_repeated_batch_gets_the_same_numbers,
@@ -53,5 +55,13 @@ both_stores![
     settings_of_the_operator_survive_a_restart,
     a_store_that_shows_less_than_was_seen_is_refused,
     nothing_is_lost_by_a_restart,
-    rooms_do_not_touch_each_other,
+    rooms_do_not_touch_each_other;
+    inside:
+    a_stay_lasts_as_it_is_used,
+    an_end_holds_over_repeats_and_restarts,
+    a_long_log_is_read_piece_by_piece,
+    the_cap_is_kept_and_places_are_given_on,
+    a_revocation_of_all_holds_over_a_restart,
+    stock_bounds_admissions_over_a_restart,
+    a_clock_that_steps_back_revives_nobody,
 ];

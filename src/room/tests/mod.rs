@@ -1,6 +1,8 @@
 //! The rules of a room, told as short histories.
 
+mod bounds;
 mod going_in;
+mod inside;
 mod place;
 mod simulation;
 

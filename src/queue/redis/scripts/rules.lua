@@ -119,34 +119,6 @@ local function log_end(n, ends)
   end
 end
 
--- The clock was set back before the mark of the last revocation: what it voided since goes to the log.
-local function lower_mark(now)
-  if s.revoked_before <= now then return end
-  local voided = redis.call('ZRANGEBYSCORE', AD, int(now), '(' .. int(s.revoked_before), 'WITHSCORES')
-  for i = 1, #voided, 2 do log_end(tonumber(voided[i]), tonumber(voided[i + 1]) + r.pass_us) end
-  s.revoked_before = now
-end
-
-local function enter(now)
-  if now < s.touched then
-    local by = s.touched - now
-    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from', 'stock_read_at' }) do
-      s[field] = minus(s[field], by)
-    end
-    if by > r.step_us then
-      forget_present()
-      settle_from(now)
-    end
-    lower_mark(now)
-  elseif now - s.touched > OUTAGE_US then
-    forget_present()
-    settle_from(now)
-  elseif releasing(now) then
-    s.released = s.released + now - s.touched
-  end
-  s.touched = now
-end
-
 -- Takes out stays that expired, and what the end log need not keep any longer.
 local function expire(now)
   if now >= s.ghosts_until then
@@ -166,6 +138,36 @@ local function expire(now)
   end
   redis.call('LTRIM', EN, needless, -1)
   s.log_first = s.log_first + needless
+end
+
+-- The clock was set back before the mark of the last revocation: what it voided since goes to the log.
+local function lower_mark(now)
+  if s.revoked_before <= now then return end
+  local voided = redis.call('ZRANGEBYSCORE', AD, int(now), '(' .. int(s.revoked_before), 'WITHSCORES')
+  for i = 1, #voided, 2 do log_end(tonumber(voided[i]), tonumber(voided[i + 1]) + r.pass_us) end
+  s.revoked_before = now
+end
+
+local function enter(now)
+  if now < s.touched then
+    -- What has expired by the clock as it was does not come back.
+    expire(s.touched)
+    local by = s.touched - now
+    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from', 'stock_read_at' }) do
+      s[field] = minus(s[field], by)
+    end
+    if by > r.step_us then
+      forget_present()
+      settle_from(now)
+    end
+    lower_mark(now)
+  elseif now - s.touched > OUTAGE_US then
+    forget_present()
+    settle_from(now)
+  elseif releasing(now) then
+    s.released = s.released + now - s.touched
+  end
+  s.touched = now
 end
 
 local function sweep(now)
