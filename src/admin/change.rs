@@ -16,7 +16,7 @@ use super::router::Admin;
 use super::version::{self, Precondition};
 use crate::metrics;
 use crate::queue::{StoreError, View};
-use crate::room::{Control, RoomId, Snapshot};
+use crate::room::{Control, RoomId, ScheduleChange, Snapshot};
 
 /// What an operator asked for.
 #[derive(Debug)]
@@ -44,6 +44,7 @@ impl Change {
                     setting("max_total", patch.max_total.as_ref()),
                     setting("max_active", patch.max_active.as_ref()),
                     setting("message", message.as_ref()),
+                    schedule_text(patch.schedule.as_ref()),
                 ];
                 settings.into_iter().flatten().collect::<Vec<_>>().join(" ")
             }
@@ -52,6 +53,10 @@ impl Change {
             Self::Control(Control::StockRead { remaining }) => format!("remaining={remaining}"),
             Self::Control(Control::Pause { reason: None } | Control::Resume | Control::RevokeBefore)
             | Self::Create => String::new(),
+            // The seed is a secret.
+            Self::Control(Control::Seed(lineage, _)) => format!("lineage={lineage}"),
+            Self::Control(Control::DrawValue(value)) => format!("value={value:?}"),
+            Self::Control(Control::Open | Control::Close | Control::Follow) => String::new(),
         }
     }
 
@@ -65,9 +70,19 @@ impl Change {
             Self::Control(Control::Flush(_)) => "flush",
             Self::Control(Control::RevokeBefore) => "revoke",
             Self::Control(Control::StockRead { .. }) => "stock",
+            Self::Control(Control::Open) => "open",
+            Self::Control(Control::Close) => "close",
+            Self::Control(Control::Follow) => "follow",
+            Self::Control(Control::Seed(..)) => "seed",
+            Self::Control(Control::DrawValue(_)) => "draw value",
             Self::Create => "create",
         }
     }
+}
+
+fn schedule_text(change: Option<&Option<ScheduleChange>>) -> Option<String> {
+    let text = change?.as_ref().map(|change| serde_json::to_string(change).unwrap_or_default());
+    Some(format!("schedule={}", text.unwrap_or_default()))
 }
 
 /// Makes a change and answers with the room after it, once the store has it.

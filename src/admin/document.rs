@@ -24,6 +24,12 @@ pub enum State {
     Open,
     /// Paused by an operator.
     Paused,
+    /// Before the doors: no places are taken.
+    Scheduled,
+    /// Places are taken, nobody goes in yet.
+    Lobby,
+    /// By schedule or operator: no places are taken, nobody goes in.
+    Closed,
     /// The store cannot be asked: nobody goes in, nothing is forgotten.
     Unavailable,
 }
@@ -124,17 +130,21 @@ fn state(phase: Phase) -> State {
     match phase {
         Phase::Open => State::Open,
         Phase::Paused => State::Paused,
+        Phase::Scheduled => State::Scheduled,
+        Phase::Lobby => State::Lobby,
+        Phase::Closed => State::Closed,
     }
 }
 
 fn overridden(overrides: &Overrides) -> Vec<String> {
-    let Overrides { rate, burst, max_total, max_active, message } = overrides;
+    let Overrides { rate, burst, max_total, max_active, message, schedule } = overrides;
     let set = [
         ("rate", rate.is_some()),
         ("burst", burst.is_some()),
         ("max_total", max_total.is_some()),
         ("max_active", max_active.is_some()),
         ("message", message.is_some()),
+        ("schedule", schedule.is_some()),
     ];
     set.into_iter().filter(|(_, set)| *set).map(|(name, _)| name.to_owned()).collect()
 }

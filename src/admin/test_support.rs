@@ -16,7 +16,9 @@ use tokio::sync::watch;
 use super::{Desk, Doorkeeper, Failures, Holder, Listener, Parts, Readiness, Role, Settings, router};
 use crate::metrics;
 use crate::queue::{StoreError, View};
-use crate::room::{Control, Lineage, Micros, Number, Overrides, Phase, Rate, RoomId, Rules, Snapshot};
+use crate::room::{
+    Control, Forced, Lineage, Micros, Number, Overrides, Phase, Rate, RoomId, Rules, Snapshot,
+};
 
 /// A room with people in line.
 pub(crate) fn snapshot() -> Snapshot {
@@ -27,6 +29,8 @@ pub(crate) fn snapshot() -> Snapshot {
         now: Micros(1_798_084_800_000_000),
         phase: Phase::Open,
         reason: None,
+        forced: None,
+        draw: crate::room::Draw::default(),
         last: Number(67_310),
         called: Number(12_300),
         due: Number(12_200),
@@ -112,6 +116,11 @@ fn apply(snapshot: &mut Snapshot, change: Control) {
             snapshot.frontier = snapshot.last;
             snapshot.admitted = 0;
         }
+        Control::Open => (snapshot.forced, snapshot.phase) = (Some(Forced::Open), Phase::Open),
+        Control::Close => (snapshot.forced, snapshot.phase) = (Some(Forced::Closed), Phase::Closed),
+        Control::Follow => (snapshot.forced, snapshot.phase) = (None, Phase::Open),
+        Control::Seed(_, seed) => snapshot.draw.seed = Some(seed),
+        Control::DrawValue(value) => snapshot.draw.value = Some(value),
     }
 }
 

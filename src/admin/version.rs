@@ -10,7 +10,7 @@ use crate::room::Snapshot;
 
 /// The entity tag of a room, quotes included.
 pub(super) fn of(snapshot: &Snapshot) -> String {
-    let what = (snapshot.lineage, snapshot.phase, &snapshot.reason, &snapshot.overrides);
+    let what = (snapshot.lineage, snapshot.phase, snapshot.forced, &snapshot.reason, &snapshot.overrides);
     let text = serde_json::to_vec(&what).unwrap_or_default();
     let hash = digest::digest(&digest::SHA256, &text);
     let hex: String = hash.as_ref().iter().take(8).map(|b| format!("{b:02x}")).collect();

@@ -99,6 +99,9 @@ fn state(view: &View) -> &'static str {
         Some(snapshot) if view.fresh => match snapshot.phase {
             Phase::Open => "open",
             Phase::Paused => "paused",
+            Phase::Scheduled => "scheduled",
+            Phase::Lobby => "lobby",
+            Phase::Closed => "closed",
         },
         _ => "unavailable",
     }

@@ -319,6 +319,8 @@ mod tests {
             now: Micros(1),
             phase: Phase::Paused,
             reason: None,
+            forced: None,
+            draw: crate::room::Draw::default(),
             last: Number(70),
             called: Number(40),
             due: Number(30),

@@ -65,8 +65,8 @@ pub trait QueueStore: Send + Sync + 'static {
     /// those whose turn it is pick their slot up. An empty list is a plain tick.
     async fn advance(&self, room: &RoomId, seen: Seen, present: &[Number]) -> Result<Advanced, StoreError>;
 
-    /// Gives places up.
-    async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError>;
+    /// Gives places up, as the joins named them.
+    async fn leave(&self, room: &RoomId, seen: Seen, places: &[Number]) -> Result<Snapshot, StoreError>;
 
     /// Uses and ends of stays, and the end log from where the caller has read it. An empty report only reads the
     /// log.

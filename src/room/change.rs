@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lineage, Rate, Rules};
+use super::{Lineage, Rate, Rules, ScheduleChange, Seed};
 
 /// The operator's changes to the rules. They live in the store, survive restarts, and win over the file
 /// until they are unset.
@@ -24,6 +24,9 @@ pub struct Overrides {
     /// A line for the visitors, shown on the waiting page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Other times, or another order of the lobby.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleChange>,
 }
 
 /// One change to the overrides: outer `None` leaves a value alone, inner `None` unsets it.
@@ -39,19 +42,22 @@ pub struct Patch {
     pub max_active: Option<Option<u64>>,
     /// See [`Overrides::message`].
     pub message: Option<Option<String>>,
+    /// See [`Overrides::schedule`].
+    pub schedule: Option<Option<ScheduleChange>>,
 }
 
 impl Overrides {
     /// These overrides with a patch applied.
     #[must_use]
     pub fn patched(&self, patch: &Patch) -> Self {
-        let Patch { rate, burst, max_total, max_active, message } = patch.clone();
+        let Patch { rate, burst, max_total, max_active, message, schedule } = patch.clone();
         Self {
             rate: rate.unwrap_or(self.rate),
             burst: burst.unwrap_or(self.burst),
             max_total: max_total.unwrap_or(self.max_total),
             max_active: max_active.unwrap_or(self.max_active),
             message: message.unwrap_or_else(|| self.message.clone()),
+            schedule: schedule.unwrap_or_else(|| self.schedule.clone()),
         }
     }
 
@@ -67,6 +73,9 @@ impl Overrides {
         rules.burst = self.burst.unwrap_or(rules.burst).max(1);
         rules.max_total = self.max_total.or(rules.max_total);
         rules.max_active = self.max_active.or(rules.max_active);
+        if let Some(change) = &self.schedule {
+            rules.schedule = rules.schedule.changed(change);
+        }
         rules
     }
 }
@@ -94,4 +103,14 @@ pub enum Control {
         /// Tickets that nobody has claimed.
         remaining: u64,
     },
+    /// Open now, whatever the schedule says.
+    Open,
+    /// Take no place and release nobody from now on; grants that were not picked up go back to the line.
+    Close,
+    /// Undo the last of these two: follow the schedule again.
+    Follow,
+    /// The seed of a lineage's draw. The first that is offered is kept.
+    Seed(Lineage, Seed),
+    /// The public value of the draw, once the lobby has ended. The first is kept.
+    DrawValue(String),
 }

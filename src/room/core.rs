@@ -9,7 +9,8 @@ use super::clock::Spacing;
 use super::ended::EndLog;
 use super::marks::Marks;
 use super::{
-    Control, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock, Snapshot, Stock,
+    Control, Draw, Forced, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock,
+    Snapshot, Stock,
 };
 
 /// The numbers that describe a room. A copy of this and the durable sets is a copy of the room.
@@ -24,6 +25,12 @@ pub struct Core {
     pub(super) rules: Rules,
     pub(super) phase: Phase,
     pub(super) reason: Option<String>,
+    /// The operator's word over the schedule.
+    #[serde(default)]
+    pub(super) forced: Option<Forced>,
+    /// The draw of this lineage.
+    #[serde(default)]
+    pub(super) draw: Draw,
     /// The last number handed out.
     pub(super) last: Number,
     /// C, D, F of the design, and the number up to which missed turns have lapsed.
@@ -74,6 +81,8 @@ pub struct Changes {
     pub forgotten: Vec<Number>,
     /// Places given up.
     pub left: Vec<Number>,
+    /// Places of a lobby that were given up, and are marked by their drawn number from now on.
+    pub left_undone: Vec<Number>,
     /// Left marks whose memory is no longer needed: all up to this number.
     pub left_forgotten: Option<Number>,
     /// Identities and their numbers.
@@ -158,6 +167,8 @@ impl Room {
             rules,
             phase: Phase::Open,
             reason: None,
+            forced: None,
+            draw: Draw::default(),
             last: Number(0),
             called: Number(0),
             due: Number(0),
@@ -260,6 +271,11 @@ impl Room {
             Control::StockRead { remaining } => {
                 self.core.stock = Some(Stock::read(self.core.stock, *remaining, now));
             }
+            Control::Open => self.force(Some(Forced::Open)),
+            Control::Close => self.force(Some(Forced::Closed)),
+            Control::Follow => self.force(None),
+            Control::Seed(lineage, seed) => self.take_seed(*lineage, seed),
+            Control::DrawValue(value) => self.take_value(value),
         }
         self.touch();
     }
@@ -273,8 +289,15 @@ impl Room {
             epoch: core.epoch,
             version: core.version,
             now: core.touched,
-            phase: core.phase,
+            phase: core.rules.schedule.phase(
+                core.forced,
+                core.phase == Phase::Paused,
+                core.draw.stage,
+                core.touched,
+            ),
             reason: core.reason.clone(),
+            forced: core.forced,
+            draw: core.draw.clone(),
             last: core.last,
             called: core.called,
             due: core.due,
@@ -299,7 +322,7 @@ impl Room {
         self.changes.material = true;
     }
 
-    fn return_grants(&mut self) {
+    pub(super) fn return_grants(&mut self) {
         for (number, granted) in std::mem::take(&mut self.grants).iter() {
             self.ready.set(number, granted);
         }
@@ -315,6 +338,7 @@ impl Room {
     fn flush(&mut self, lineage: Lineage) {
         let core = &mut self.core;
         core.lineage = lineage;
+        core.draw = Draw::default();
         (core.called, core.due, core.frontier, core.lapsed) = (core.last, core.last, core.last, core.last);
         (core.admitted, core.departed) = (0, 0);
         (core.revoked_before, core.stock) = (Micros(0), None);

@@ -8,8 +8,10 @@ impl Room {
     pub fn join(&mut self, now: Micros, entries: &[Option<IdentityHash>]) -> Vec<JoinOutcome> {
         let now = self.enter(now);
         self.sweep(now);
+        self.draw_joining(now);
         let placed: Vec<_> = entries.iter().map(|identity| self.place(now, *identity)).collect();
-        let present: Vec<_> = placed.iter().flatten().map(|(number, _)| *number).collect();
+        let numbers = placed.iter().flatten().map(|(place, _)| self.core.draw.number_of(*place));
+        let present: Vec<_> = numbers.collect();
         self.step(now);
         self.go_in(now, &present);
         self.settle(now);
@@ -17,18 +19,19 @@ impl Room {
         placed
             .into_iter()
             .map(|placed| match placed {
-                Some((number, new)) => {
-                    JoinOutcome::Placed { number, new, standing: self.standing(now, number) }
+                Ok((number, new)) => {
+                    JoinOutcome::Placed { number, new, standing: self.standing_of(now, number) }
                 }
-                None => JoinOutcome::Full,
+                Err(refused) => refused,
             })
             .collect()
     }
 
     /// Gives places up. A place that was never handed out, or was picked up already, is left alone.
-    pub fn leave(&mut self, now: Micros, numbers: &[Number]) {
+    pub fn leave(&mut self, now: Micros, places: &[Number]) {
         let now = self.enter(now);
-        for number in numbers {
+        for place in places {
+            let number = &self.core.draw.number_of(*place);
             let placed = number.0 >= 1 && *number <= self.core.last && *number > self.core.lapsed;
             if !placed || self.admissions.has(*number) || !self.left.insert(*number) {
                 continue;
@@ -41,16 +44,18 @@ impl Room {
         self.touch();
     }
 
-    /// The number of an identity, or a new one: `(number, new)`.
-    fn place(&mut self, now: Micros, identity: Option<IdentityHash>) -> Option<(Number, bool)> {
+    /// The place of an identity, or a new one: `(place, new)`.
+    fn place(&mut self, now: Micros, identity: Option<IdentityHash>) -> Result<(Number, bool), JoinOutcome> {
         let known = identity.and_then(|id| self.identities.get(&id).copied());
-        let lives = |n: &Number| matches!(self.standing(now, *n), Standing::Waiting | Standing::Admitted(_));
+        let lives =
+            |n: &Number| matches!(self.standing_of(now, *n), Standing::Waiting | Standing::Admitted(_));
         if let Some(number) = known.filter(lives) {
-            self.check_in(now, number);
-            return Some((number, false));
+            self.check_in(now, self.core.draw.number_of(number));
+            return Ok((number, false));
         }
+        self.core.takes_places(now)?;
         if self.core.last.0 - self.core.frontier.0 >= self.core.rules.max_waiting {
-            return None;
+            return Err(JoinOutcome::Full);
         }
         self.core.last.0 += 1;
         let number = self.core.last;
@@ -59,19 +64,20 @@ impl Room {
             self.changes.identities.push((identity, number));
         }
         self.call_at_once(now, number);
-        Some((number, true))
+        Ok((number, true))
     }
 
     /// While everybody before is called and few are checked in, a new number is called, and due, at once:
     /// its holder is here, and so was everybody before it when they joined.
     fn call_at_once(&mut self, now: Micros, number: Number) {
+        let just_drawn = self.is_just_drawn(now);
         let core = &mut self.core;
         let before = Number(number.0 - 1);
-        if core.called != before || self.ready.len() >= core.inventory() {
+        if core.draw.stage.is_pending() || core.called != before || self.ready.len() >= core.inventory() {
             return;
         }
         core.called = number;
-        if core.due == before {
+        if core.due == before && !just_drawn {
             core.due = number;
         }
         self.ready.set(number, now);

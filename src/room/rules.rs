@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::StockRules;
 use super::types::micros;
+use super::{Schedule, StockRules};
 
 /// Admissions per time, as written: `50/s`, `10/min`, `3600/h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +130,9 @@ pub struct Rules {
     pub max_active: Option<u64>,
     /// How the shop's stock bounds admissions, where it is read at all.
     pub stock: Option<StockRules>,
+    /// When the room takes places and releases.
+    #[serde(default)]
+    pub schedule: Schedule,
 }
 
 /// Rules that contradict themselves.
@@ -154,6 +157,7 @@ impl Rules {
             max_total: None,
             max_active: None,
             stock: None,
+            schedule: Schedule::default(),
         }
     }
 

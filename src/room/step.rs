@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::core::Core;
 use super::types::micros;
-use super::{Micros, Number, Phase, Room};
+use super::{Micros, Number, Room};
 
 /// Instances tick every quarter of a second; a longer silence than this means that nobody could ask.
 const OUTAGE: Duration = Duration::from_millis(1500);
@@ -18,7 +18,7 @@ const LAPSE_MARKS: u64 = 32;
 impl Core {
     /// Whether anybody may be granted at `now`.
     pub(super) fn releasing(&self, now: Micros) -> bool {
-        let open = self.phase == Phase::Open && now >= self.settled_at;
+        let open = self.lets_in(now) && now >= self.settled_at;
         open && self.left_in_total() > 0 && !self.out_of_stock(now)
     }
 
@@ -55,6 +55,7 @@ impl Core {
 impl Room {
     /// Every verb begins here: takes note of the time, and returns it.
     pub(super) fn enter(&mut self, now: Micros) -> Micros {
+        self.draw_due(now);
         let core = &mut self.core;
         if now < core.touched {
             self.clock_went_back(core_gap(self.core.touched, now));
@@ -97,7 +98,7 @@ impl Room {
         let core = &mut self.core;
         if core.last > core.frontier {
             core.settled_at = now.plus(core.rules.step());
-            core.ramp_from = core.settled_at;
+            core.ramp_from = if core.is_early(now) { Micros(0) } else { core.settled_at };
         }
         core.stepped = now;
     }
@@ -105,7 +106,7 @@ impl Room {
     /// Those who went silent are passed over; they go first when they return.
     pub(super) fn sweep(&mut self, now: Micros) {
         let silent_since = now.minus(self.core.rules.step());
-        if self.core.phase == Phase::Open {
+        if self.core.lets_in(now) {
             self.ready.take_before(silent_since, SWEEP_MAX);
         }
         self.grants.take_before(silent_since, SWEEP_MAX);

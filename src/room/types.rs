@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Overrides, Rules, Stock};
+use super::{Draw, Forced, Overrides, Rules, Stock};
 
 /// A place's number in joining order, from 1. It never changes and is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -130,7 +130,7 @@ pub enum Standing {
 pub enum JoinOutcome {
     /// A place: `new` when this call made it, and where it stands right after.
     Placed {
-        /// The place's number.
+        /// The place: its number, unless it is one of a lobby with a draw (see [`Draw::seat`]).
         number: Number,
         /// Whether this call made the place (false: the identity already had it).
         new: bool,
@@ -139,6 +139,21 @@ pub enum JoinOutcome {
     },
     /// The line is as long as it may get.
     Full,
+    /// The doors are not open yet.
+    NotOpen,
+    /// The room is closed.
+    Closed,
+}
+
+impl JoinOutcome {
+    /// The same outcome, with where the place stands by now: for the repeat of a batch.
+    #[must_use]
+    pub fn standing_now(self, standing: impl FnOnce(Number) -> Standing) -> Self {
+        match self {
+            Self::Placed { number, new, .. } => Self::Placed { number, new, standing: standing(number) },
+            refused => refused,
+        }
+    }
 }
 
 /// The answer to a batch of joins.
@@ -150,7 +165,7 @@ pub struct Joined {
     pub snapshot: Snapshot,
 }
 
-/// Whether the room releases anybody.
+/// Whether the room takes places and releases anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -159,6 +174,12 @@ pub enum Phase {
     Open,
     /// Stopped by an operator; joins go on.
     Paused,
+    /// Before the doors: no places yet.
+    Scheduled,
+    /// Between doors and opening, or waiting for the draw: places are taken, nobody is released.
+    Lobby,
+    /// After closing, or closed by an operator: no places, nobody released.
+    Closed,
 }
 
 /// What an instance knows of a room, read along with every call.
@@ -176,6 +197,10 @@ pub struct Snapshot {
     pub phase: Phase,
     /// The operator's reason for the pause, as told to visitors.
     pub reason: Option<String>,
+    /// The operator's word over the schedule.
+    pub forced: Option<Forced>,
+    /// The draw.
+    pub draw: Draw,
     /// The last number handed out.
     pub last: Number,
     /// C: holders of numbers up to here are asked to check in.

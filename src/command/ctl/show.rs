@@ -18,6 +18,9 @@ fn state(room: &RoomDocument) -> &'static str {
     match room.state {
         State::Open => "open",
         State::Paused => "paused",
+        State::Scheduled => "scheduled",
+        State::Lobby => "lobby",
+        State::Closed => "closed",
         State::Unavailable => "unavailable",
     }
 }

@@ -6,14 +6,14 @@ use super::chance::Chance;
 use super::stage::{Engine, Stage, rules};
 use crate::queue::JoinBatch;
 use crate::room::{
-    Control, EndCause, IdentityHash, JoinOutcome, Lineage, Number, Patch, Room, Rules, Standing, StayReport,
-    StockRules, WhenShort,
+    Control, DrawStage, EndCause, IdentityHash, JoinOutcome, Lineage, LobbyOrder, Micros, Number, Patch,
+    Room, Rules, Schedule, ScheduleChange, Seed, Standing, StayReport, StockRules, WhenShort,
 };
 
 /// The pure room, with what a store adds: the memory of batches, and flushes that may be repeated.
 struct Oracle {
     room: Room,
-    batches: HashMap<u64, Vec<Option<(Number, bool)>>>,
+    batches: HashMap<u64, Vec<JoinOutcome>>,
 }
 
 struct History<'a> {
@@ -35,6 +35,7 @@ impl History<'_> {
             30..38 => self.leave().await,
             38..44 => self.control().await,
             44..56 => self.stays().await,
+            56..58 => self.lobby().await,
             _ => self.advance().await,
         }
     }
@@ -134,7 +135,7 @@ impl History<'_> {
     }
 
     async fn control(&mut self) {
-        let change = match self.chance.below(20) {
+        let change = match self.chance.below(28) {
             0 => Control::Pause { reason: self.chance.percent(50).then(|| "so \u{e9}\" \\ long".to_owned()) },
             1..4 => Control::Resume,
             4 => {
@@ -144,11 +145,63 @@ impl History<'_> {
             5..7 => Control::Rules(self.rules()),
             7 => Control::RevokeBefore,
             8..14 => Control::StockRead { remaining: self.chance.below(4) * self.chance.below(60) },
+            20..22 => Control::Open,
+            22 => Control::Close,
+            23..25 => Control::Follow,
+            25 => Control::DrawValue(format!("{}", self.chance.below(9))),
+            26..28 => self.seed(),
             _ => Control::Set(self.patch()),
         };
+        self.change(change).await;
+    }
+
+    async fn change(&mut self, change: Control) {
         let snapshot = self.stage.control(change.clone()).await;
         self.oracle.control(self.stage.now(), &change);
         assert_eq!(snapshot, self.oracle.room.snapshot(), "{change:?}");
+    }
+
+    /// A lobby with a draw that opens soon.
+    async fn lobby(&mut self) {
+        let mut rules = self.rules();
+        let opens = Micros(self.stage.now().0 + 500_000 + self.chance.below(4_000_000));
+        let public = self.chance.percent(20).then(|| "dice".to_owned());
+        let lobby_order = LobbyOrder::Draw;
+        rules.schedule = Schedule { opens: Some(opens), lobby_order, public, ..Schedule::default() };
+        rules.max_total = None;
+        self.change(Control::Set(Patch { schedule: Some(None), ..Patch::default() })).await;
+        self.change(Control::Rules(rules)).await;
+        if self.chance.percent(70) {
+            self.lineage += 1;
+            self.change(Control::Flush(Lineage(u64::MAX - self.lineage))).await;
+        }
+        self.change(Control::Follow).await;
+        let seed = self.seed();
+        self.change(seed).await;
+        self.join().await;
+    }
+
+    fn seed(&mut self) -> Control {
+        let lineage = self.oracle.room.snapshot().lineage.0.wrapping_add(self.chance.below(8) / 7);
+        Control::Seed(Lineage(lineage), Seed([u8::try_from(self.chance.below(5)).unwrap(); 32]))
+    }
+
+    /// A moment of the last and the next few seconds, or none.
+    fn time(&mut self, ahead: u64) -> Option<Micros> {
+        let around = self.stage.now().0 - 3_000_000 + self.chance.below(ahead);
+        self.chance.percent(60).then_some(Micros(around))
+    }
+
+    fn schedule(&mut self) -> Schedule {
+        if self.chance.percent(40) {
+            return Schedule::default();
+        }
+        let lobby_order = if self.chance.percent(70) { LobbyOrder::Draw } else { LobbyOrder::Fifo };
+        let public = (lobby_order == LobbyOrder::Draw && self.chance.percent(30)).then(|| "dice".to_owned());
+        // In any order: the rules of a moment are the same for times that contradict each other.
+        let (doors, opens) = (self.time(5_000_000), self.time(12_000_000));
+        let closes = self.time(200_000_000).filter(|_| self.chance.percent(30));
+        Schedule { doors, opens, closes, lobby_order, public }
     }
 
     fn rules(&mut self) -> Rules {
@@ -167,6 +220,7 @@ impl History<'_> {
             stale_after: std::time::Duration::from_secs(5 + self.chance.below(60)),
         });
         rules.max_waiting = 300 + self.chance.below(3000);
+        rules.schedule = self.schedule();
         rules.max_total = self.chance.percent(30).then(|| self.chance.below(400));
         if self.chance.percent(50) {
             rules.burst = 1 + self.chance.below(30);
@@ -182,27 +236,25 @@ impl History<'_> {
         };
         let (burst, max_total, rate, max_active) = (maybe(9), maybe(500), maybe(20), maybe(30));
         let rate = rate.map(|rate| rate.and_then(crate::room::Rate::per_second));
-        Patch { rate, burst, max_total, max_active, message: max_total.map(|_| Some("hello".to_owned())) }
+        let message = max_total.map(|_| Some("hello".to_owned()));
+        let opens = self.time(9_000_000);
+        let schedule = self
+            .chance
+            .percent(20)
+            .then(|| opens.map(|opens| ScheduleChange { opens: Some(opens), ..ScheduleChange::default() }));
+        Patch { rate, burst, max_total, max_active, message, schedule }
     }
 }
 
 impl Oracle {
     fn join(&mut self, now: crate::room::Micros, batch: &JoinBatch) -> Vec<JoinOutcome> {
         if let Some(known) = self.batches.get(&batch.sequence) {
-            let outcome = |placed: &Option<(Number, bool)>| match *placed {
-                Some((number, new)) => {
-                    JoinOutcome::Placed { number, new, standing: self.room.standing(now, number) }
-                }
-                None => JoinOutcome::Full,
-            };
+            let room = &self.room;
+            let outcome = |outcome: &JoinOutcome| outcome.standing_now(|place| room.standing_of(now, place));
             return known.iter().map(outcome).collect();
         }
         let outcomes = self.room.join(now, &batch.entries);
-        let placed = |outcome: &JoinOutcome| match outcome {
-            JoinOutcome::Placed { number, new, .. } => Some((*number, *new)),
-            JoinOutcome::Full => None,
-        };
-        self.batches.insert(batch.sequence, outcomes.iter().map(placed).collect());
+        self.batches.insert(batch.sequence, outcomes.clone());
         outcomes
     }
 
@@ -223,6 +275,7 @@ async fn play(mut stage: Stage, seed: u64, steps: u64) {
     assert_eq!(snapshot, room.snapshot());
     let oracle = Oracle { room, batches: HashMap::new() };
     let mut history = History { stage: &mut stage, oracle, chance, batches: vec![], lineage: 0, log_to: 0 };
+    let mut drawn = std::collections::BTreeSet::new();
     for step in 1..=steps {
         if step % 150 == 0 {
             history.stage.restart().await;
@@ -238,13 +291,21 @@ async fn play(mut stage: Stage, seed: u64, steps: u64) {
             assert_eq!(ticked.snapshot, history.oracle.room.snapshot());
         }
         history.step().await;
+        let draw = history.oracle.room.snapshot().draw;
+        if draw.stage == DrawStage::Drawn && draw.size > 0 {
+            drawn.insert((draw.base, draw.size));
+        }
     }
     let admitted = history.oracle.room.snapshot().admitted;
     let last = history.oracle.room.snapshot().last;
     let gone = (1..=last.0).filter(|n| {
         matches!(history.oracle.room.standing(history.stage.now(), Number(*n)), Standing::Lapsed)
     });
-    println!("seed {seed}: {last} joined, {admitted} admitted since the last flush, {} lapsed", gone.count());
+    println!(
+        "seed {seed}: {last} joined, {admitted} admitted since the last flush, {} lapsed, {} draws",
+        gone.count(),
+        drawn.len()
+    );
 }
 
 /// Histories that once found a fault: an admission that was forgotten and made anew within one commit.

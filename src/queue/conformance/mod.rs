@@ -9,6 +9,7 @@ mod histories;
 mod inside;
 mod killed;
 mod measure;
+mod opening;
 mod scenarios;
 pub(super) mod server;
 mod stage;
@@ -63,5 +64,15 @@ both_stores![
     the_cap_is_kept_and_places_are_given_on,
     a_revocation_of_all_holds_over_a_restart,
     stock_bounds_admissions_over_a_restart,
-    a_clock_that_steps_back_revives_nobody,
+    a_clock_that_steps_back_revives_nobody;
+    opening:
+    before_the_doors_nobody_joins_and_in_the_lobby_nobody_goes_in,
+    the_first_slot_is_at_second_0_and_there_is_no_ramp,
+    after_closing_there_are_no_places_and_nobody_goes_in,
+    the_operator_wins_over_the_schedule_until_it_is_undone,
+    a_lobby_is_drawn_once_and_everybody_keeps_the_number,
+    a_draw_numbers_those_who_left_and_those_who_come_again,
+    a_batch_of_the_lobby_is_repeated_after_the_draw,
+    a_draw_waits_for_its_seed_and_its_public_value,
+    a_flush_is_the_end_of_a_draw,
 ];

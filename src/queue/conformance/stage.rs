@@ -180,7 +180,7 @@ pub(super) fn slot(standing: &Standing) -> Option<u64> {
 pub(super) fn number(outcome: &JoinOutcome) -> (u64, bool) {
     match outcome {
         JoinOutcome::Placed { number, new, .. } => (number.0, *new),
-        JoinOutcome::Full => panic!("the line is full"),
+        other => panic!("no place: {other:?}"),
     }
 }
 

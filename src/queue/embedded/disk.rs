@@ -186,6 +186,9 @@ fn note(transaction: &WriteTransaction, key: u32, core: &[u8], changes: &Changes
     for (number, slot) in &changes.admitted {
         admissions.insert((key, number.0), slot.0)?;
     }
+    for place in &changes.left_undone {
+        left.remove((key, place.0))?;
+    }
     for number in &changes.left {
         left.insert((key, number.0), ())?;
     }

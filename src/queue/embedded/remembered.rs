@@ -5,25 +5,22 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::queue::{InstanceId, JoinBatch};
-use crate::room::{JoinOutcome, Number, RoomId};
+use crate::room::{JoinOutcome, RoomId};
 
 /// Most rooms and instances that are remembered: more than ever share one process.
 const LINES_MAX: usize = 1024;
-
-/// One entry: the number and whether it was new; `None` where the line was full.
-type Placed = Option<(Number, bool)>;
 
 type Key = (RoomId, InstanceId);
 
 /// The last batches of each room and instance.
 #[derive(Default)]
 pub(super) struct Remembered {
-    batches: HashMap<Key, VecDeque<(u64, Vec<Placed>)>>,
+    batches: HashMap<Key, VecDeque<(u64, Vec<JoinOutcome>)>>,
     unsure: Vec<(Key, u64)>,
 }
 
 impl Remembered {
-    pub(super) fn find(&self, room: &RoomId, batch: &JoinBatch) -> Option<&[Placed]> {
+    pub(super) fn find(&self, room: &RoomId, batch: &JoinBatch) -> Option<&[JoinOutcome]> {
         let last = self.batches.get(&(room.clone(), batch.instance))?;
         last.iter().find(|(sequence, _)| *sequence == batch.sequence).map(|(_, placed)| placed.as_slice())
     }
@@ -34,12 +31,8 @@ impl Remembered {
         if self.batches.len() >= LINES_MAX && !self.batches.contains_key(&key) {
             self.batches.clear();
         }
-        let placed = outcomes.iter().map(|outcome| match outcome {
-            JoinOutcome::Placed { number, new, .. } => Some((*number, *new)),
-            JoinOutcome::Full => None,
-        });
         let last = self.batches.entry(key.clone()).or_default();
-        last.push_back((batch.sequence, placed.collect()));
+        last.push_back((batch.sequence, outcomes.to_vec()));
         while last.len() as u64 > JoinBatch::REMEMBERED {
             last.pop_front();
         }

@@ -66,7 +66,7 @@ async fn join(store: &EmbeddedStore, sequence: u64) -> Result<u64, StoreError> {
     let joined = store.join(&RoomId::new("hall").unwrap(), Seen::default(), &batch).await?;
     match joined.outcomes[0] {
         JoinOutcome::Placed { number, .. } => Ok(number.0),
-        JoinOutcome::Full => panic!("the line is full"),
+        other => panic!("no place: {other:?}"),
     }
 }
 

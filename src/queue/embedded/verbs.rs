@@ -90,10 +90,7 @@ fn join(
     batch: &JoinBatch,
 ) -> Vec<JoinOutcome> {
     if let Some(placed) = remembered.find(id, batch) {
-        let outcome = |placed: &Option<(Number, bool)>| match *placed {
-            Some((number, new)) => JoinOutcome::Placed { number, new, standing: room.standing(now, number) },
-            None => JoinOutcome::Full,
-        };
+        let outcome = |outcome: &JoinOutcome| outcome.standing_now(|place| room.standing_of(now, place));
         return placed.iter().map(outcome).collect();
     }
     let outcomes = room.join(now, &batch.entries);

@@ -4,7 +4,8 @@ use redis::Value;
 
 use crate::queue::StoreError;
 use crate::room::{
-    Admission, JoinOutcome, Lineage, Micros, Number, Overrides, Phase, Rules, Snapshot, Standing, Stock,
+    Admission, Draw, DrawStage, Forced, JoinOutcome, Lineage, Micros, Number, Overrides, Rules, Seed,
+    Snapshot, Standing, Stock,
 };
 
 const WAITING: i64 = 0;
@@ -20,6 +21,10 @@ pub(super) enum Answer {
     OtherOwner(String),
     /// The settings have changed since they were read.
     Stale,
+    /// The draw is due, and needs the numbers of these places first.
+    DrawDue(Parts),
+    /// The same again, please, with the numbers of these places.
+    Unmapped(Parts),
 }
 
 /// The parts of an answer, taken in order.
@@ -38,6 +43,8 @@ pub(super) fn sort(value: Value) -> Result<Answer, StoreError> {
         "OK" => Ok(Answer::Done(parts)),
         "OWNER" => Ok(Answer::OtherOwner(parts.text()?)),
         "STALE" => Ok(Answer::Stale),
+        "DRAW" => Ok(Answer::DrawDue(parts)),
+        "MAP" => Ok(Answer::Unmapped(parts)),
         "NOROOM" => Err(StoreError::NoRoom),
         "ROLLBACK" => Err(StoreError::RolledBack),
         "LEASE" => Err(StoreError::Refused(
@@ -87,7 +94,7 @@ impl Parts {
         let mut p = self.list()?;
         let lineage = Lineage(p.text()?.parse().map_err(|_| garbled("a lineage"))?);
         let (epoch, version, now) = (p.number()?, p.number()?, Micros(p.number()?));
-        let (phase, reason) = (phase(&p.text()?)?, p.text()?);
+        let (paused, reason) = (paused(&p.text()?)?, p.text()?);
         let mut place = || p.number().map(Number);
         let (last, called, due, frontier, lapsed) = (place()?, place()?, place()?, place()?, place()?);
         let (reach, admitted, granted) = (p.number()?, p.number()?, p.number()?);
@@ -96,6 +103,10 @@ impl Parts {
         let file: Rules = json(&p.text()?)?;
         let overrides: Overrides = json(&p.text()?)?;
         let rules = overrides.over(&file);
+        let settings = p.number()?;
+        let forced = forced(&p.text()?)?;
+        let draw = p.draw()?;
+        let phase = rules.schedule.phase(forced, paused, draw.stage, now);
         let snapshot = Snapshot {
             lineage,
             epoch,
@@ -103,6 +114,8 @@ impl Parts {
             now,
             phase,
             reason: reason.strip_prefix('=').map(str::to_owned),
+            forced,
+            draw,
             last,
             called,
             due,
@@ -120,7 +133,31 @@ impl Parts {
             overrides,
             rules_written: file,
         };
-        Ok(Read { snapshot, settings: p.number()? })
+        Ok(Read { snapshot, settings })
+    }
+
+    fn draw(&mut self) -> Result<Draw, StoreError> {
+        let stage = match self.number()? {
+            0 => DrawStage::None,
+            1 => DrawStage::Lobby,
+            2 => DrawStage::Frozen,
+            3 => DrawStage::Drawn,
+            _ => return Err(garbled("a stage of the draw")),
+        };
+        let (base, size) = (Number(self.number()?), self.number()?);
+        let at = Micros(self.number()?);
+        let (seed, value) = (self.text()?, self.text()?);
+        let seed = (!seed.is_empty()).then(|| Seed::parse(&seed)).transpose();
+        let seed = seed.map_err(|_| garbled("a seed"))?;
+        Ok(Draw { stage, base, size, at, seed, value: Some(value).filter(|value| !value.is_empty()) })
+    }
+
+    /// Numbers as text.
+    pub(super) fn places(&mut self) -> Result<Vec<Number>, StoreError> {
+        let mut list = self.list()?;
+        let count = list.0.len();
+        let place = |_| list.text()?.parse().map(Number).map_err(|_| garbled("a place"));
+        (0..count).map(place).collect()
     }
 
     fn stock(&mut self) -> Result<Option<Stock>, StoreError> {
@@ -165,7 +202,7 @@ impl Parts {
     }
 
     /// The outcomes of a batch: runs of numbers, then the standing of those who do not wait.
-    pub(super) fn outcomes(&mut self, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
+    pub(super) fn outcomes(&mut self, entries: usize, draw: &Draw) -> Result<Vec<JoinOutcome>, StoreError> {
         let mut outcomes = runs(&self.text()?, entries)?;
         if outcomes.len() != entries {
             return Err(garbled("another count of outcomes"));
@@ -175,7 +212,7 @@ impl Parts {
             let index = usize::try_from(exceptions.number()?).unwrap_or(0).wrapping_sub(1);
             match outcomes.get_mut(index) {
                 Some(JoinOutcome::Placed { number, standing, .. }) => {
-                    *standing = exceptions.standing(*number)?
+                    *standing = exceptions.standing(draw.number_of(*number))?
                 }
                 _ => return Err(garbled("a standing of nobody")),
             }
@@ -184,7 +221,7 @@ impl Parts {
     }
 }
 
-/// `+5*3` new 5, 6, 7; `=9` known; `-2` two found the line full.
+/// `+5*3` new 5, 6, 7; `=9` known; `-2` two found the line full, `!2` the doors not open, `x2` the room closed.
 fn runs(text: &str, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
     let bad = || garbled("a run of numbers");
     let mut outcomes = Vec::with_capacity(entries);
@@ -201,18 +238,39 @@ fn runs(text: &str, entries: usize) -> Result<Vec<JoinOutcome>, StoreError> {
                 outcomes.extend((first..first.saturating_add(count)).map(|n| placed(n, true)))
             }
             Some(b'=') => outcomes.push(placed(first, false)),
-            Some(b'-') if first <= room => outcomes.extend((0..first).map(|_| JoinOutcome::Full)),
+            Some(word) if first <= room => {
+                let refused = refused(*word).ok_or_else(bad)?;
+                outcomes.extend((0..first).map(|_| refused));
+            }
             _ => return Err(bad()),
         }
     }
     Ok(outcomes)
 }
 
-fn phase(text: &str) -> Result<Phase, StoreError> {
+fn refused(word: u8) -> Option<JoinOutcome> {
+    match word {
+        b'-' => Some(JoinOutcome::Full),
+        b'!' => Some(JoinOutcome::NotOpen),
+        b'x' => Some(JoinOutcome::Closed),
+        _ => None,
+    }
+}
+
+fn paused(text: &str) -> Result<bool, StoreError> {
     match text {
-        "open" => Ok(Phase::Open),
-        "paused" => Ok(Phase::Paused),
+        "open" => Ok(false),
+        "paused" => Ok(true),
         _ => Err(garbled("a phase")),
+    }
+}
+
+fn forced(text: &str) -> Result<Option<Forced>, StoreError> {
+    match text {
+        "" => Ok(None),
+        "open" => Ok(Some(Forced::Open)),
+        "closed" => Ok(Some(Forced::Closed)),
+        _ => Err(garbled("what an operator forced")),
     }
 }
 
@@ -232,6 +290,8 @@ mod tests {
         let number = |o: &JoinOutcome| match o {
             JoinOutcome::Placed { number, new, .. } => (number.0, *new),
             JoinOutcome::Full => (0, false),
+            JoinOutcome::NotOpen => (0, true),
+            JoinOutcome::Closed => (1, true),
         };
         runs(text, 6).unwrap().iter().map(number).collect()
     }
@@ -242,11 +302,12 @@ mod tests {
             numbers("+5*3 =9 -2"),
             [(5, true), (6, true), (7, true), (9, false), (0, false), (0, false)]
         );
+        assert_eq!(numbers("!1 x2"), [(0, true), (1, true), (1, true)]);
     }
 
     #[test]
     fn nonsense_is_an_error_and_never_a_panic() {
-        for text in ["+", "x1", "+1*9999999999999", "-99", "=", "é", "+1*"] {
+        for text in ["+", "y1", "x", "!99", "+1*9999999999999", "-99", "=", "é", "+1*"] {
             assert!(runs(text, 6).is_err(), "{text}");
         }
         for value in [Value::Nil, Value::Array(vec![]), Value::Array(vec![Value::Int(1)])] {

@@ -9,6 +9,7 @@ mod checks;
 mod dial;
 mod failure;
 mod link;
+mod mapping;
 mod request;
 mod scripts;
 #[cfg(test)]
@@ -86,6 +87,7 @@ impl RedisStore {
         for _ in 0..TRIES {
             match answer::sort(self.link.call(call).await?)? {
                 Answer::OtherOwner(owner) => self.take_over(room, seen, &owner).await?,
+                Answer::DrawDue(parts) => self.make_draw(room, seen, parts).await?,
                 other => return Ok(other),
             }
         }
@@ -130,7 +132,7 @@ impl RedisStore {
 fn done(answer: Answer) -> Result<Parts, StoreError> {
     match answer {
         Answer::Done(parts) => Ok(parts),
-        Answer::OtherOwner(_) | Answer::Stale => {
+        Answer::OtherOwner(_) | Answer::Stale | Answer::DrawDue(_) | Answer::Unmapped(_) => {
             Err(StoreError::Garbled("an answer to something else".to_owned()))
         }
     }
@@ -146,15 +148,18 @@ impl QueueStore for RedisStore {
     }
 
     async fn join(&self, room: &RoomId, seen: Seen, batch: &JoinBatch) -> Result<Joined, StoreError> {
-        let mut call = self.begin(&SCRIPTS.join, room, seen);
-        call.arg(batch.instance.0).arg(batch.sequence);
-        for entry in &batch.entries {
-            let bytes: &[u8] = entry.as_ref().map_or(&[], |identity| &identity.0);
-            call.arg(bytes);
-        }
-        let mut parts = done(self.run(room, seen, &call).await?)?;
+        let call = |map: &str| {
+            let mut call = self.begin(&SCRIPTS.join, room, seen);
+            call.arg(batch.instance.0).arg(batch.sequence).arg(map);
+            for entry in &batch.entries {
+                let bytes: &[u8] = entry.as_ref().map_or(&[], |identity| &identity.0);
+                call.arg(bytes);
+            }
+            call
+        };
+        let mut parts = self.run_mapped(room, seen, call).await?;
         let snapshot = parts.snapshot()?.snapshot;
-        Ok(Joined { outcomes: parts.outcomes(batch.entries.len())?, snapshot })
+        Ok(Joined { outcomes: parts.outcomes(batch.entries.len(), &snapshot.draw)?, snapshot })
     }
 
     async fn advance(&self, room: &RoomId, seen: Seen, present: &[Number]) -> Result<Advanced, StoreError> {
@@ -167,12 +172,16 @@ impl QueueStore for RedisStore {
         Ok(Advanced { standings: parts.standings(present)?, snapshot })
     }
 
-    async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
-        let mut call = self.begin(&SCRIPTS.leave, room, seen);
-        for number in numbers {
-            call.arg(number.0);
-        }
-        done(self.run(room, seen, &call).await?)?.snapshot().map(|read| read.snapshot)
+    async fn leave(&self, room: &RoomId, seen: Seen, places: &[Number]) -> Result<Snapshot, StoreError> {
+        let call = |map: &str| {
+            let mut call = self.begin(&SCRIPTS.leave, room, seen);
+            call.arg(map);
+            for place in places {
+                call.arg(place.0);
+            }
+            call
+        };
+        self.run_mapped(room, seen, call).await?.snapshot().map(|read| read.snapshot)
     }
 
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
@@ -200,6 +209,21 @@ impl QueueStore for RedisStore {
             }
             Control::Resume => {
                 call.arg("resume");
+            }
+            Control::Open => {
+                call.arg("open");
+            }
+            Control::Close => {
+                call.arg("close");
+            }
+            Control::Follow => {
+                call.arg("follow");
+            }
+            Control::Seed(lineage, seed) => {
+                call.arg("seed").arg(lineage.0).arg(seed.reveal());
+            }
+            Control::DrawValue(value) => {
+                call.arg("value").arg(value);
             }
             Control::Flush(lineage) => {
                 call.arg("flush").arg(lineage.0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::{Script, ScriptInvocation};
 
 use crate::queue::{Seen, StoreError};
-use crate::room::{Micros, Overrides, RoomId, Rules, StockRules};
+use crate::room::{Micros, Overrides, RoomId, Rules, Schedule, StockRules};
 
 /// The largest whole number that Lua keeps exact.
 const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -72,7 +72,15 @@ fn numbers(rules: &Rules) -> String {
         stock.map(|stock| micros(stock.stale_after)),
     ];
     let text = |n: Option<u64>| n.map_or_else(|| "-1".to_owned(), |n| n.min(EXACT_MAX).to_string());
-    bounded.chain(caps).map(text).collect::<Vec<_>>().join(" ")
+    bounded.chain(caps).map(text).collect::<Vec<_>>().join(" ") + &schedule(&rules.schedule)
+}
+
+/// Doors, opens, closes, and the draw: 0 none, 1 by the seed, 2 with a public value too.
+fn schedule(schedule: &Schedule) -> String {
+    let time = |time: Option<Micros>, absent: u64| time.map_or(absent, |time| time.0.min(EXACT_MAX));
+    let draw = u8::from(schedule.draws()) * (1 + u8::from(schedule.public.is_some()));
+    let (doors, opens) = (time(schedule.doors, 0), time(schedule.opens, 0));
+    format!(" {doors} {opens} {} {draw}", time(schedule.closes, EXACT_MAX))
 }
 
 fn micros(time: Duration) -> u64 {

@@ -17,13 +17,16 @@ pub(super) struct Scripts {
     pub(super) stays: Script,
     pub(super) control: Script,
     pub(super) takeover: Script,
+    pub(super) drawn: Script,
 }
 
 macro_rules! script {
     ($file:literal) => {
         Script::new(concat!(
             include_str!("scripts/prelude.lua"),
+            include_str!("scripts/schedule.lua"),
             include_str!("scripts/rules.lua"),
+            include_str!("scripts/draw.lua"),
             include_str!($file)
         ))
     };
@@ -39,4 +42,5 @@ pub(super) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts {
     stays: script!("scripts/stays.lua"),
     control: script!("scripts/control.lua"),
     takeover: script!("scripts/takeover.lua"),
+    drawn: script!("scripts/drawn.lua"),
 });

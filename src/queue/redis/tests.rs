@@ -109,7 +109,7 @@ async fn a_join_that_timed_out_is_repeated_without_a_second_place() {
     };
     let numbers = joined.outcomes.iter().map(|outcome| match outcome {
         JoinOutcome::Placed { number, .. } => number.0,
-        JoinOutcome::Full => 0,
+        _ => 0,
     });
     assert_eq!(numbers.collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(joined.snapshot.last, Number(3));

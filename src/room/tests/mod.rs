@@ -3,6 +3,7 @@
 mod bounds;
 mod going_in;
 mod inside;
+mod opening;
 mod place;
 mod simulation;
 

@@ -9,7 +9,7 @@ fn id(byte: u8) -> Option<IdentityHash> {
 fn number(outcome: &JoinOutcome) -> (u64, bool) {
     match outcome {
         JoinOutcome::Placed { number, new, .. } => (number.0, *new),
-        JoinOutcome::Full => panic!("the line is full"),
+        other => panic!("no place: {other:?}"),
     }
 }
 

@@ -1,6 +1,7 @@
 -- control: an operator's change, or new rules from the file.
--- ARGV[5] what: pause [6] reason | resume | flush [6] lineage
+-- ARGV[5] what: pause [6] reason | resume | open | close | follow | flush [6] lineage
 --       | revoke | stock [6] remaining
+--       | seed [6] lineage [7] seed, hex | value [6] public value of the draw
 --       | rules [6] settings version they were made from [7] file, JSON [8] overrides, JSON [9] in force, numbers
 -- Answer: {'OK', snapshot}, or {'STALE'} if the settings have changed since they were read.
 -- Safe to repeat: each leads to the same state however often it is done; a flush to the lineage that the room
@@ -10,13 +11,19 @@ if no then return no end
 local now, what = clock(), ARGV[5]
 if what == 'rules' and tonumber(ARGV[6]) ~= s.settings then return { 'STALE' } end
 if what == 'flush' and ARGV[6] == s.lineage then return { 'OK', snapshot() } end
+local due = draw_due()
+if due then return due end
 raise_ceilings(now, 0)
 enter(now)
-if what == 'pause' then
-  s.phase, s.reason = 'paused', ARGV[6]
+local function return_grants()
   local granted = redis.call('ZRANGE', GR, 0, -1, 'WITHSCORES')
   for i = 1, #granted, 2 do ready_set(tonumber(granted[i]), tonumber(granted[i + 1])) end
   redis.call('DEL', GR)
+end
+
+if what == 'pause' then
+  s.phase, s.reason = 'paused', ARGV[6]
+  return_grants()
 elseif what == 'resume' then
   s.phase, s.reason = 'open', ''
 elseif what == 'rules' then
@@ -42,7 +49,18 @@ elseif what == 'stock' then
   s.stock_remaining, s.stock_read_at = tonumber(ARGV[6]), now
   s.stock_first = math.max(s.stock_first, s.stock_remaining)
   s.stock_known = 1
+elseif what == 'open' or what == 'follow' then
+  s.forced = what == 'open' and 'open' or ''
+elseif what == 'close' then
+  s.forced = 'closed'
+  return_grants()
+elseif what == 'seed' then
+  if ARGV[6] == s.lineage and s.seed == '' then s.seed = ARGV[7] end
+elseif what == 'value' then
+  if s.draw_stage == DRAW_FROZEN and r.draw == 2 and s.draw_value == '' then s.draw_value = ARGV[6] end
 elseif what == 'flush' then
+  s.seed, s.draw_value, s.draw_stage, s.draw_base, s.draw_size = '', '', DRAW_NONE, 0, 0
+  s.drawn_at = 0
   s.lineage, s.admitted, s.lapses = ARGV[6], 0, ''
   s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
   s.log_first = ended_to() + 1

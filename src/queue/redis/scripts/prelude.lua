@@ -20,8 +20,10 @@
 -- ARGV[4]   '1' when numbers and admissions must stay below durable ceilings (durability = "memory")
 -- ARGV[5..] per script
 --
--- Answers: {'OK', snapshot, ...} | {'NOROOM'} | {'ROLLBACK'} | {'OWNER', owner} | {'LEASE'} | {'STALE'}.
--- Whatever is not OK changed nothing but a ceiling. Times and numbers are whole and below 2^53.
+-- Answers: {'OK', snapshot, ...} | {'NOROOM'} | {'ROLLBACK'} | {'OWNER', owner} | {'LEASE'} | {'STALE'} |
+--          {'DRAW', ...} | {'MAP', ...} (draw.lua).
+-- Whatever is not OK changed nothing but a ceiling or the frozen count of a draw. Times and
+-- numbers are whole and below 2^53.
 
 local P = KEYS[1]
 local S, RN, RS, GR, AD, LF = P .. ':s', P .. ':rn', P .. ':rs', P .. ':g', P .. ':a', P .. ':l'
@@ -30,17 +32,18 @@ local BUCKETS = 16384
 local EXACT_MAX = 9007199254740991
 
 local FIELDS = { 'lineage', 'owner', 'file', 'overrides', 'rules', 'phase', 'reason', 'lapses',
+  'forced', 'seed', 'draw_value',
   'epoch', 'version', 'settings', 'last', 'called', 'due', 'frontier', 'lapsed', 'clock_us', 'clock_ns',
   'latest_slot', 'stepped', 'touched', 'settled_at', 'ramp_from', 'show', 'released', 'admitted',
   'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from',
   'departed', 'log_first', 'revoked_before', 'stock_known', 'stock_first', 'stock_remaining', 'stock_read_at',
-  'ghosts', 'ghosts_until' }
-local TEXTS = 8
+  'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at' }
+local TEXTS = 11
 
 -- Derived from the rules in force by the driver, in this order.
 local RULES = { 'spacing_ns', 'burst', 'burst_slots', 'hold_slots', 'step_slots', 'step_us', 'return_us',
   'pass_us', 'kept_us', 'waiting_max', 'total_max', 'first_use_us', 'idle_us', 'active_max', 'each',
-  'reserve', 'stale_us' }
+  'reserve', 'stale_us', 'doors', 'opens', 'closes', 'draw' }
 
 local s, was, r = {}, {}, {}
 local leased = ARGV[4] == '1'

@@ -67,7 +67,7 @@ local function places(now, active)
 end
 
 local function releasing(now)
-  return s.phase == 'open' and now >= s.settled_at and left_in_total() > 0 and places_by_stock(now, 0) > 0
+  return lets_in(now) and now >= s.settled_at and left_in_total() > 0 and places_by_stock(now, 0) > 0
 end
 
 local function inventory()
@@ -87,7 +87,7 @@ end
 local function settle_from(now)
   if s.last > s.frontier then
     s.settled_at = now + r.step_us
-    s.ramp_from = s.settled_at
+    s.ramp_from = is_early(now) and 0 or s.settled_at
   end
   s.stepped = now
 end
@@ -172,7 +172,7 @@ end
 
 local function sweep(now)
   local silent = minus(now, r.step_us)
-  if s.phase == 'open' then
+  if lets_in(now) then
     local gone = before(RS, silent)
     if #gone > 0 then ready_remove(gone) end
   end
@@ -377,5 +377,6 @@ local function snapshot()
   return { s.lineage, s.epoch, s.version, s.touched, s.phase, s.reason, s.last, s.called, s.due, s.frontier,
     s.lapsed, div(wanted(0) * 1000, s.show), s.admitted, redis.call('ZCARD', GR), active_now(), s.departed,
     ended_to(), s.revoked_before, s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at, s.file,
-    s.overrides, s.settings }
+    s.overrides, s.settings, s.forced, s.draw_stage, s.draw_base, s.draw_size, s.drawn_at, s.seed,
+    s.draw_value }
 end
