@@ -9,6 +9,7 @@
 //! | [`route`] | one reading of a request: host, path, and what they lead to |
 //! | [`queue`] | the line made durable and shared: `QueueStore`, its two drivers, the batches of an instance |
 //! | [`cache`], [`limit`], [`page`] | responses in memory; bounds on clients; the waiting page |
+//! | [`identity`] | who a visitor is by the shop's word: a cookie, a header of a proxy, a verified token |
 //! | [`answer`] | everything we answer ourselves, free of any HTTP library |
 //! | [`listen`] | ports, the accept loop and the bounds that both doors share |
 //! | [`proxy`], [`crowd`] | the two doors: pingora for the shop's addresses, hyper for those who wait |
@@ -26,6 +27,7 @@ pub mod command;
 pub mod config;
 pub mod crowd;
 pub mod demo;
+pub mod identity;
 pub mod limit;
 pub mod listen;
 pub mod metrics;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 const LINES_MAX: usize = 400;
 
 const PARTS: &[&str] = &[
-    "admin", "answer", "cache", "config", "crowd", "demo", "limit", "listen", "metrics", "page", "proxy",
-    "queue", "room", "route", "server", "token",
+    "admin", "answer", "cache", "config", "crowd", "demo", "identity", "limit", "listen", "metrics", "page",
+    "proxy", "queue", "room", "route", "server", "token",
 ];
 
 /// What a part may use of ours. A part that is not named here may use everything.
@@ -21,7 +21,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("limit", &["metrics", "room"]),
     ("listen", &["metrics"]),
     ("page", &["room", "metrics"]),
-    ("answer", &["limit", "metrics", "page", "queue", "room", "route", "token"]),
+    ("identity", &["metrics", "room", "token"]),
+    ("answer", &["identity", "limit", "metrics", "page", "queue", "room", "route", "token"]),
     ("proxy", &["answer", "cache", "limit", "listen", "metrics", "page", "queue", "room", "route", "token"]),
     ("crowd", &["answer", "limit", "listen", "metrics", "page", "room", "route", "token"]),
     ("admin", &["answer", "cache", "listen", "metrics", "page", "queue", "room", "route", "token"]),

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use tokio::sync::watch;
 
+use super::account::Teller;
 use super::cookies::Cookies;
 use super::room::RoomDesk;
+use super::sharing::Sharing;
 use super::{Answer, Events, Gate, Permit, Problem, Reply, Request, Settings, Verdict, problem};
 use crate::limit::Connections;
 use crate::page::Page;
@@ -51,6 +53,8 @@ pub(super) struct Links {
 }
 
 impl Desk {
+    /// Starts the tasks that keep the keys of the shop's tokens, so it must be called on a runtime.
+    ///
     /// A desk for rooms whose lines are given in the order of the settings, which is that of the routes.
     /// Event streams end when `stop` turns true.
     #[must_use]
@@ -63,10 +67,13 @@ impl Desk {
         clock: Clock,
     ) -> Self {
         debug_assert_eq!(settings.rooms.len(), lines.len());
+        let sharing = Arc::new(Sharing::default());
         let rooms = settings.rooms.into_iter().zip(lines).map(|(settings, line)| RoomDesk {
             page: Page::new(&settings.page),
             cookies: Cookies::new(&settings.id, settings.same_site),
             keyring: Arc::clone(&keyring),
+            teller: settings.accounts.as_ref().map(Teller::start),
+            sharing: Arc::clone(&sharing),
             settings,
             line,
         });

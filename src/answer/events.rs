@@ -139,7 +139,8 @@ impl Desk {
         if self.is_foreign(request) {
             return Err(Box::new(problem(CROSS_SITE, "", None)));
         }
-        let Some((ticket, place)) = room.ticket(request) else {
+        let who = room.who(request, self.now()).await;
+        let Some((ticket, place)) = room.ticket(request, |bound| who.may_ask(bound)) else {
             let known = room.view().fresh;
             return Err(Box::new(if known { problem(NO_TICKET, "", None) } else { unavailable(room) }));
         };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Method, StatusCode};
 
+use super::account::Who;
 use super::cookies::{Kind, TICKET_MAX_AGE};
 use super::desk::Desk;
 use super::intent::{Intent, is_cross_site};
@@ -16,7 +17,9 @@ impl Desk {
     /// Forward with a valid pass; otherwise ask the line, if the request is one that may.
     pub(super) async fn gated(&self, room: &RoomDesk, request: &Request<'_>) -> Verdict {
         let now = self.now();
-        if let Some((pass, token)) = room.pass(request, now) {
+        let who = room.who(request, now).await;
+        if let Some((pass, token)) = room.pass(request, now, &who) {
+            room.sharing.used(room.line.room(), &pass, request.client);
             return Verdict::Forward(Permit {
                 room: Some(room.line.room().clone()),
                 visitor: Some(pass.visitor.clone()),
@@ -25,18 +28,21 @@ impl Desk {
                 cookies: Vec::new(),
             });
         }
+        if let Some(answer) = self.without_account(room, request, &who) {
+            return Verdict::Answer(answer);
+        }
         let intent = Intent::of(request.method, request.headers);
         let cross_site = is_cross_site(request.headers, request.host.authority());
         if !intent.takes_place(request.method, cross_site) {
             return Verdict::Answer(reply::gated(self, room, request, &Visitor::Nobody));
         }
-        match self.visitor(room, request, room.hold()).await {
+        match self.visitor(room, request, room.hold(), &who).await {
             Ok(Visitor::Admitted(place, pass)) => forward(room, request, &place, &pass, now),
             Ok(visitor) if intent == Intent::Navigation => {
                 Verdict::Answer(reply::page(self, room, request, &visitor))
             }
             Ok(visitor) => Verdict::Answer(reply::gated(self, room, request, &visitor)),
-            Err(trouble) => Verdict::Answer(self.unavailable(room, request, intent, &trouble)),
+            Err(trouble) => Verdict::Answer(self.unavailable(room, request, intent, &trouble, &who)),
         }
     }
 
@@ -46,14 +52,15 @@ impl Desk {
         room: &RoomDesk,
         request: &Request<'_>,
         patience: Duration,
+        who: &Who,
     ) -> Result<Visitor, Trouble> {
         if !room.view().fresh {
             return Err(Trouble::Store);
         }
-        match room.ticket(request) {
+        match room.ticket(request, |bound| who.holds(bound)) {
             Some((ticket, place)) => room.standing(&ticket, place, patience).await,
             // On the shop's own paths a bearer is the shop's: whoever sends one keeps our tokens as cookies.
-            None => room.join(self.now(), patience, false).await,
+            None => room.join(self.now(), patience, false, who).await,
         }
     }
 
@@ -64,9 +71,10 @@ impl Desk {
         request: &Request<'_>,
         intent: Intent,
         trouble: &Trouble,
+        who: &Who,
     ) -> super::Answer {
         tracing::debug!(room = %room.line.room(), ?trouble, "answered as unavailable");
-        let held = room.ticket(request);
+        let held = room.ticket(request, |bound| who.holds(bound));
         let visitor = held.map_or(Visitor::Nobody, |(_, place)| Visitor::Waiting(place));
         reply::unavailable(self, room, request, &visitor, intent == Intent::Navigation)
     }

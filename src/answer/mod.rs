@@ -3,6 +3,7 @@
 //! Transport-neutral: request parts in, a [`Verdict`] or an [`Answer`] out. The doors (`proxy`, `crowd`) are
 //! thin adapters; nothing here knows pingora or hyper.
 
+mod account;
 mod cookies;
 mod desk;
 mod document;
@@ -16,11 +17,12 @@ mod reply;
 mod reserved;
 mod room;
 mod settings;
+mod sharing;
 mod types;
 
 pub use desk::{Clock, Desk};
 pub use events::Events;
 pub(crate) use finish::finish;
 pub use problem::{Problem, problem};
-pub use settings::{RoomSettings, SameSite, Settings};
+pub use settings::{Accounts, RoomSettings, SameSite, Settings};
 pub use types::{Answer, Door, Gate, Permit, Reply, Request, Verdict};

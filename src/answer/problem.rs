@@ -29,6 +29,16 @@ impl Problem {
 /// sent; `retry_after` is in seconds and jittered by the caller.
 #[must_use]
 pub fn problem(kind: Problem, detail: &str, retry_after: Option<u64>) -> Answer {
+    problem_with(kind, detail, retry_after, None)
+}
+
+/// The same with one more member, as RFC 9457 lets a kind have.
+pub(super) fn problem_with(
+    kind: Problem,
+    detail: &str,
+    retry_after: Option<u64>,
+    member: Option<(&str, String)>,
+) -> Answer {
     let mut body = serde_json::json!({
         "type": format!("urn:ropeline:problem:{}", kind.slug),
         "title": kind.title,
@@ -36,6 +46,9 @@ pub fn problem(kind: Problem, detail: &str, retry_after: Option<u64>) -> Answer 
     });
     if let (false, Some(members)) = (detail.is_empty(), body.as_object_mut()) {
         members.insert("detail".to_owned(), detail.into());
+    }
+    if let (Some((name, value)), Some(members)) = (member, body.as_object_mut()) {
+        members.insert(name.to_owned(), value.into());
     }
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -188,6 +188,20 @@ pub(super) fn json(status: StatusCode, document: &impl serde::Serialize) -> Answ
     Answer { status, headers, body, outcome: RequestOutcome::Endpoint, room: None }
 }
 
+/// The page for who must log in first; `back`: where to come back to.
+pub(super) fn login(room: &RoomDesk, request: &Request<'_>, back: &str, url: Option<&str>) -> Answer {
+    let shown = Facts {
+        room: room.line.room().as_str(),
+        enter_url: back,
+        account: Some(page::Account { login_url: url }),
+        ..Facts::default()
+    };
+    let language = request.headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok());
+    let mut answer = html(StatusCode::UNAUTHORIZED, room.page.render(&shown, language));
+    answer.outcome = RequestOutcome::Refused;
+    answer
+}
+
 fn page_of(
     desk: &Desk,
     room: &RoomDesk,
@@ -214,6 +228,7 @@ fn page_of(
         enter_url: enter,
         rejoin: Some(Rejoin::Form { action: &links.rejoin, fields: &[] }),
         ticket: ticket_for_crowd(desk, visitor),
+        account: None,
         cookies_blocked: false,
     };
     let language = request.headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok());

@@ -5,10 +5,11 @@ use std::time::Duration;
 use http::{HeaderValue, Method, StatusCode, header};
 use rand::Rng;
 
+use super::account::Who;
 use super::cookies::Kind;
 use super::desk::{Desk, NOT_FOUND, about};
 use super::document::{RoomAlone, RoomDocument};
-use super::intent::{Intent, is_cross_site};
+use super::intent::{Intent, has_fetch_metadata, is_cross_site};
 use super::room::{Place, RoomDesk, Trouble, Visitor, bearer};
 use super::{Answer, Door, Problem, Reply, Request, problem, query, reply};
 use crate::metrics;
@@ -127,7 +128,11 @@ impl Desk {
         if self.is_foreign(request) {
             return problem(CROSS_SITE, "", None);
         }
-        let visitor = match self.place(room, request).await {
+        let who = room.who(request, self.now()).await;
+        if let Some(answer) = self.without_account(room, request, &who) {
+            return answer;
+        }
+        let visitor = match self.place(room, request, &who).await {
             Ok(visitor) => visitor,
             Err(_) => return unavailable(room),
         };
@@ -146,18 +151,19 @@ impl Desk {
     }
 
     /// The place of a valid ticket while it lives, else a new one.
-    async fn place(&self, room: &RoomDesk, request: &Request<'_>) -> Result<Visitor, Trouble> {
+    async fn place(&self, room: &RoomDesk, request: &Request<'_>, who: &Who) -> Result<Visitor, Trouble> {
         if !room.view().fresh {
             return Err(Trouble::Store);
         }
-        if let Some((ticket, place)) = room.ticket(request) {
+        if let Some((ticket, place)) = room.ticket(request, |bound| who.holds(bound)) {
             let visitor = room.standing(&ticket, place, Duration::ZERO).await?;
             if matches!(visitor, Visitor::Waiting(_) | Visitor::Admitted(..)) {
                 metrics::joined(room.line.room(), metrics::Join::Again);
                 return Ok(visitor);
             }
         }
-        room.join(self.now(), Duration::ZERO, bearer(request.headers).is_some()).await
+        let visitor = room.join(self.now(), Duration::ZERO, bearer(request.headers).is_some(), who).await?;
+        Ok(visitor.of_a_browser_if(has_fetch_metadata(request.headers)))
     }
 
     fn joined(&self, room: &RoomDesk, request: &Request<'_>, visitor: &Visitor) -> Answer {
@@ -166,7 +172,7 @@ impl Desk {
         // Joining again brings the ticket again, to those who may have it in a body.
         let shown = place.filter(|place| reply::may_show_tokens(request, place));
         document.ticket = shown.map(|place| place.ticket.clone());
-        let new = place.is_some_and(|place| place.new);
+        let new = place.is_some_and(|place| place.new && !place.known);
         reply::json(if new { StatusCode::CREATED } else { StatusCode::OK }, &document)
     }
 
@@ -177,7 +183,8 @@ impl Desk {
     /// The position; for the called also the check-in, and at the turn the pass.
     async fn poll(&self, room: &RoomDesk, request: &Request<'_>) -> Answer {
         metrics::polled(room.line.room());
-        let Some((ticket, place)) = room.ticket(request) else {
+        let who = room.who(request, self.now()).await;
+        let Some((ticket, place)) = room.ticket(request, |bound| who.may_ask(bound)) else {
             return if room.view().fresh { problem(NO_TICKET, "", None) } else { unavailable(room) };
         };
         let (visitor, view) = look(room, &ticket, place, HELD_MAX).await;
@@ -200,7 +207,8 @@ impl Desk {
         if self.is_foreign(request) {
             return problem(CROSS_SITE, "", None);
         }
-        if let Some((ticket, _)) = room.ticket(request) {
+        let who = room.who(request, self.now()).await;
+        if let Some((ticket, _)) = room.ticket(request, |bound| who.may_ask(bound)) {
             let current = room.snapshot().is_some_and(|snapshot| snapshot.lineage == ticket.lineage);
             if current && room.line.leave(ticket.number).await.is_err() {
                 return unavailable(room);

@@ -5,16 +5,21 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 
+use super::account::{Teller, Who};
 use super::cookies::{Cookies, Kind};
+use super::sharing::Sharing;
 use super::{Request, RoomSettings};
 use crate::metrics;
 use crate::page::Page;
 use crate::queue::{Line, StoreError, View};
 use crate::room::{Admission, JoinOutcome, Lineage, Micros, Number, Snapshot, Standing};
-use crate::token::{CannotSign, IssuedPass, Keyring, Pass, Ticket};
+use crate::token::{Binding, CannotSign, IssuedPass, Keyring, Pass, Ticket};
 
 /// The header that carries a pass for clients without cookies.
 pub(super) const PASS_HEADER: &str = "x-ropeline-pass";
+
+/// Why a genuine token is not believed: it is somebody else's.
+const OTHERS: &str = "other_account";
 
 pub(super) struct RoomDesk {
     pub(super) settings: RoomSettings,
@@ -22,6 +27,9 @@ pub(super) struct RoomDesk {
     pub(super) page: Page,
     pub(super) cookies: Cookies,
     pub(super) keyring: Arc<Keyring>,
+    /// Tells accounts, where the room does.
+    pub(super) teller: Option<Teller>,
+    pub(super) sharing: Arc<Sharing>,
 }
 
 /// What is known of a visitor after asking.
@@ -46,13 +54,24 @@ pub(super) enum Visitor {
 pub(super) struct Place {
     pub(super) number: Number,
     pub(super) ticket: String,
-    /// Whether this request made the place.
+    /// Whether this request made the ticket.
     pub(super) new: bool,
+    /// Whether the account had the place already, from another device.
+    pub(super) known: bool,
     /// Whether the holder is an application that keeps its tokens itself and sends the ticket as a bearer.
     pub(super) bearer: bool,
 }
 
 impl Visitor {
+    /// An account's place that was there already is shown to no script of a page: any could ask for it with a
+    /// bearer of its own, and the account's cookie comes along by itself.
+    pub(super) fn of_a_browser_if(mut self, browser: bool) -> Self {
+        if let (true, Self::Waiting(place) | Self::Admitted(place, _)) = (browser, &mut self) {
+            place.bearer &= !place.known;
+        }
+        self
+    }
+
     /// The place of a visitor who waits or goes in.
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
@@ -84,13 +103,22 @@ impl From<CannotSign> for Trouble {
 }
 
 impl RoomDesk {
-    /// The valid pass of a request, and its text. No store call.
-    pub(super) fn pass<'r>(&self, request: &Request<'r>, now: Micros) -> Option<(Arc<Pass>, String)> {
+    /// The valid pass of a request, and its text, if it is this visitor's. No store call.
+    pub(super) fn pass<'r>(
+        &self,
+        request: &Request<'r>,
+        now: Micros,
+        who: &Who,
+    ) -> Option<(Arc<Pass>, String)> {
         let cookies = self.cookies.values(Kind::Pass, request.https, request.headers);
         let header = request.headers.get(PASS_HEADER).and_then(|v| v.to_str().ok());
         header.into_iter().chain(cookies).find_map(|text| {
             match self.keyring.check_pass(self.line.room(), text, now, self.settings.leeway) {
-                Ok(pass) => Some((pass, text.to_owned())),
+                Ok(pass) if who.holds(pass.bound) => Some((pass, text.to_owned())),
+                Ok(_) => {
+                    metrics::token_refused(metrics::Token::Pass, OTHERS);
+                    None
+                }
                 Err(fault) => {
                     metrics::token_refused(metrics::Token::Pass, fault.label());
                     None
@@ -99,16 +127,31 @@ impl RoomDesk {
         })
     }
 
-    /// The valid ticket of a request, from the bearer header or the cookie, and the place that it proves. A
-    /// bearer that is no ticket of ours is the shop's business.
-    pub(super) fn ticket(&self, request: &Request<'_>) -> Option<(Ticket, Place)> {
+    /// The valid ticket of a request, from the bearer header or the cookie, and the place that it proves, if
+    /// `mine` says that it is this visitor's. A bearer that is no ticket of ours is the shop's business.
+    pub(super) fn ticket(
+        &self,
+        request: &Request<'_>,
+        mine: impl Fn(Option<Binding>) -> bool,
+    ) -> Option<(Ticket, Place)> {
         let cookies = self.cookies.values(Kind::Ticket, request.https, request.headers);
         let own = bearer(request.headers).map(|text| (text, true));
         own.into_iter().chain(cookies.map(|text| (text, false))).find_map(|(text, bearer)| {
             match self.keyring.open_ticket(self.line.room(), text) {
-                Ok(ticket) => {
-                    let place = Place { number: ticket.number, ticket: text.to_owned(), new: false, bearer };
+                Ok(ticket) if mine(ticket.bound) => {
+                    let ticket_text = text.to_owned();
+                    let place = Place {
+                        number: ticket.number,
+                        ticket: ticket_text,
+                        new: false,
+                        known: false,
+                        bearer,
+                    };
                     Some((ticket, place))
+                }
+                Ok(_) => {
+                    metrics::token_refused(metrics::Token::Ticket, OTHERS);
+                    None
                 }
                 Err(fault) => {
                     metrics::token_refused(metrics::Token::Ticket, fault.label());
@@ -134,32 +177,33 @@ impl RoomDesk {
             return Ok(if left { Visitor::Left(place) } else { Visitor::Waiting(place) });
         }
         let standing = self.line.ask(ticket.number, patience).await?;
-        self.visitor(place, standing, ticket.lineage, snapshot.rules.pass_ttl)
+        self.visitor(place, standing, ticket.lineage, snapshot.rules.pass_ttl, ticket.bound)
     }
 
-    /// Takes a place, and waits for the turn if that comes at once. `bearer`: for an application that keeps
-    /// its tokens itself.
+    /// Takes a place, or finds the one that the account has, and waits for the turn if that comes at once.
+    /// `bearer`: for an application that keeps its tokens itself.
     pub(super) async fn join(
         &self,
         now: Micros,
         patience: Duration,
         bearer: bool,
+        who: &Who,
     ) -> Result<Visitor, Trouble> {
-        let outcome = self.line.join(None).await?;
+        let outcome = self.line.join(who.identity()).await?;
         let snapshot = self.snapshot().ok_or(Trouble::Store)?;
-        let JoinOutcome::Placed { number, standing, .. } = outcome else {
+        let JoinOutcome::Placed { number, standing, new } = outcome else {
             metrics::joined(self.line.room(), metrics::Join::Full);
             return Ok(Visitor::Full);
         };
-        metrics::joined(self.line.room(), metrics::Join::New);
-        let (room, lineage) = (self.line.room().clone(), snapshot.lineage);
-        let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now, bound: None });
-        let place = Place { number, ticket, new: true, bearer };
+        metrics::joined(self.line.room(), if new { metrics::Join::New } else { metrics::Join::Again });
+        let (room, lineage, bound) = (self.line.room().clone(), snapshot.lineage, who.binding());
+        let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now, bound });
+        let place = Place { number, ticket, new: true, known: !new, bearer };
         let near = standing == Standing::Waiting && snapshot.is_near(number) && !patience.is_zero();
         // The place is made: if the store goes away now, it is kept and told as waiting.
         let standing =
             if near { self.line.ask(number, patience).await.unwrap_or(Standing::Waiting) } else { standing };
-        self.visitor(place, standing, lineage, snapshot.rules.pass_ttl)
+        self.visitor(place, standing, lineage, snapshot.rules.pass_ttl, bound)
     }
 
     fn visitor(
@@ -168,10 +212,11 @@ impl RoomDesk {
         standing: Standing,
         lineage: Lineage,
         ttl: Duration,
+        bound: Option<Binding>,
     ) -> Result<Visitor, Trouble> {
         Ok(match standing {
             Standing::Waiting => Visitor::Waiting(place),
-            Standing::Admitted(admission) => self.admitted(place, admission, lineage, ttl)?,
+            Standing::Admitted(admission) => self.admitted(place, admission, lineage, ttl, bound)?,
             Standing::Left => Visitor::Left(place),
             Standing::Lapsed | Standing::Unknown => Visitor::Lapsed(place),
         })
@@ -183,8 +228,9 @@ impl RoomDesk {
         admission: Admission,
         lineage: Lineage,
         ttl: Duration,
+        bound: Option<Binding>,
     ) -> Result<Visitor, Trouble> {
-        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl, None)?;
+        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl, bound)?;
         Ok(Visitor::Admitted(place, Box::new(pass)))
     }
 

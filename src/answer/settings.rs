@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::identity;
 use crate::limit::ConnectionsSettings;
 use crate::page;
 use crate::room::RoomId;
@@ -25,6 +26,8 @@ pub struct RoomSettings {
     pub id: RoomId,
     /// The hosts that the room is on, normalised; empty: any that is served.
     pub hosts: Vec<String>,
+    /// How accounts are told; `None`: the browser's cookie alone tells visitors apart.
+    pub accounts: Option<Accounts>,
     /// `SameSite` of its cookies.
     pub same_site: SameSite,
     /// Status of the waiting page.
@@ -35,6 +38,17 @@ pub struct RoomSettings {
     pub poll_max: Duration,
     /// How far clocks may differ when a pass is checked.
     pub leeway: Duration,
+}
+
+/// How a room tells accounts, and what it does without one.
+#[derive(Debug, Clone)]
+pub struct Accounts {
+    /// By what.
+    pub identity: identity::Settings,
+    /// Whether a place is the browser's where no account is shown; otherwise it is refused.
+    pub browsers_too: bool,
+    /// Where to log in; `{return}` in it is where to come back to.
+    pub login_url: Option<String>,
 }
 
 /// Everything that is answered without the origin.

@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub headers: &'a HeaderMap,
     /// The peer, or the right-most hop that is not a trusted proxy.
     pub client: IpAddr,
+    /// Whether the peer is a trusted proxy, so that its headers may be believed.
+    pub peer_trusted: bool,
     /// The listener.
     pub door: Door,
 }

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::identity;
 use super::pattern;
 use super::report::Report;
 use super::room::Read;
 use super::table::{Placed, Table};
-use super::types::{AdminConfig, OriginConfig, ServerConfig};
+use super::types::{AdminConfig, IdentityKind, OriginConfig, ServerConfig};
 
 /// What two rooms must not share: an id, or a match on one host.
 pub(super) fn rooms(rooms: &[Read], ignore_case: bool, report: &Report) {
@@ -38,6 +39,25 @@ pub(super) fn rooms(rooms: &[Read], ignore_case: bool, report: &Report) {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Accounts that could never be told, or ways to log in that lead back to where they began.
+pub(super) fn identities(rooms: &[Read], server: &ServerConfig, ignore_case: bool, report: &Report) {
+    for room in rooms {
+        let Some(identity) = &room.identity.config else { continue };
+        let (at, key) = &room.identity.kind_at;
+        if matches!(identity.kind, IdentityKind::Header { .. }) && server.trusted_proxies.is_empty() {
+            let message = "a header counts only from a proxy that server.trusted_proxies names, since any client can write one; none is named";
+            report.at(*at, key, message);
+        }
+        let circular = |url: &&String| identity::is_circular(url, &room.paths, &room.open_paths, ignore_case);
+        if let Some(url) = identity.login_url.as_ref().filter(circular) {
+            let (at, key) = &room.identity.login_at;
+            let message =
+                format!("{url:?} is behind this room itself: nobody could log in; open it by open_paths");
+            report.at(*at, key, message);
         }
     }
 }

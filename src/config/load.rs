@@ -65,6 +65,7 @@ fn read(tree: &DeTable<'_>, outside: &Outside<'_>) -> Option<Config> {
     let ignore_case = origin.as_ref().is_some_and(|origin| origin.paths_ignore_case);
     let rooms = rooms(&mut root, outside);
     clash::rooms(&rooms, ignore_case, report);
+    clash::identities(&rooms, &server, ignore_case, report);
     let caches = cache::read(&mut root, ignore_case, report);
     let places = clash::Places::of(&root);
     clash::listeners(&server, &admin, report, &places);

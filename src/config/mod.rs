@@ -9,6 +9,7 @@ mod admin;
 mod cache;
 mod clash;
 mod files;
+mod identity;
 mod load;
 mod net;
 mod origin;
@@ -36,7 +37,8 @@ pub use overlay::{Env, Overlay};
 pub use print::print;
 pub use problem::{Problem, Problems, Spot};
 pub use types::{
-    AdminConfig, CacheConfig, Config, LimitsConfig, LogoConfig, OriginConfig, PageConfig, Role, RoomConfig,
-    SameSite, Secret, ServerConfig, TokenConfig,
+    AdminConfig, CacheConfig, Config, IdentityConfig, IdentityKind, JwksConfig, JwtConfig, LimitsConfig,
+    LogoConfig, Missing, OriginConfig, PageConfig, Role, RoomConfig, SameSite, Secret, ServerConfig,
+    TokenConfig,
 };
 pub use warn::{Warning, warnings};

@@ -5,7 +5,10 @@ use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
 use super::store;
-use super::types::{CacheConfig, Config, PageConfig, Role, RoomConfig, SameSite, TokenConfig};
+use super::types::{
+    CacheConfig, Config, IdentityConfig, IdentityKind, JwksConfig, Missing, PageConfig, Role, RoomConfig,
+    SameSite, TokenConfig,
+};
 use super::value::written;
 use crate::queue::Durability;
 
@@ -137,7 +140,7 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.list("hosts", &room.hosts);
     out.list("paths", &room.paths);
     out.list("open_paths", &room.open_paths);
-    out.plain("identity", "{ kind = \"browser\" }");
+    identity(out, &room.identity);
     out.text(
         "same_site",
         match room.same_site {
@@ -167,6 +170,44 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.time("ttl", rules.pass_ttl);
     out.time("leeway", room.leeway);
     page(out, &room.page);
+}
+
+fn identity(out: &mut Out, identity: &IdentityConfig) {
+    let mut keys: Vec<(&str, String)> = Vec::new();
+    match &identity.kind {
+        IdentityKind::Browser => keys.push(("kind", "browser".to_owned())),
+        IdentityKind::Cookie { name } => {
+            keys.extend([("kind", "cookie".to_owned()), ("name", name.clone())]);
+        }
+        IdentityKind::Header { name } => {
+            keys.extend([("kind", "header".to_owned()), ("name", name.clone())]);
+        }
+        IdentityKind::Jwt(jwt) => {
+            keys.extend([("kind", "jwt".to_owned()), ("name", jwt.name.clone()), ("jwks", jwks(&jwt.jwks))]);
+            keys.push(("claim", jwt.claim.clone()));
+            keys.extend(jwt.issuer.clone().map(|issuer| ("issuer", issuer)));
+            keys.extend(jwt.audience.clone().map(|audience| ("audience", audience)));
+        }
+    }
+    if identity.kind != IdentityKind::Browser {
+        let missing = match identity.missing {
+            Missing::Refuse => "refuse",
+            Missing::Browser => "browser",
+        };
+        keys.push(("missing", missing.to_owned()));
+        keys.extend(identity.login_url.clone().map(|url| ("login_url", url)));
+    }
+    let keys: Vec<String> =
+        keys.into_iter().map(|(key, value)| format!("{key} = {}", string(value))).collect();
+    out.plain("identity", format_args!("{{ {} }}", keys.join(", ")));
+}
+
+fn jwks(place: &JwksConfig) -> String {
+    match place {
+        JwksConfig::OnOrigin(target) => target.clone(),
+        JwksConfig::Http { host, port, target } => format!("http://{host}:{port}{target}"),
+        JwksConfig::File(path) => format!("file:{}", path.display()),
+    }
 }
 
 fn page(out: &mut Out, page: &PageConfig) {

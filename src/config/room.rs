@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
+use super::identity;
 use super::net;
 use super::page;
 use super::pattern;
-use super::report::NOT_YET;
 use super::table::{Placed, Table};
 use super::types::{RoomConfig, SameSite};
 use super::value::{Parsed, duration, expected, from_text, one_of, quoted, rate_value, whole};
@@ -27,6 +27,7 @@ pub(super) struct Read {
     pub(super) hosts: Vec<String>,
     pub(super) at: usize,
     pub(super) key: String,
+    pub(super) identity: identity::Read,
     pub(super) paths: Vec<Placed<String>>,
     pub(super) open_paths: Vec<Placed<String>>,
 }
@@ -41,7 +42,7 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
     let path = || from_text("a path", pattern::pattern);
     let paths = table.need_list("paths", "[\"/buy/**\"]", path());
     let open_paths = table.list_placed("open_paths", path()).unwrap_or_default();
-    identity(&mut table);
+    let identity = identity::read(table.table("identity"));
     let words = &[("lax", SameSite::Lax), ("strict", SameSite::Strict), ("none", SameSite::None)];
     let same_site = table.read("same_site", one_of(words)).unwrap_or(SameSite::Lax);
     let rules = release(table.table("release"), over);
@@ -61,32 +62,20 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
             open_paths: values(&open_paths),
             rules: rules.and(rules_or_any)?,
             poll_max: poll_max?,
+            identity: identity.config.clone()?,
             same_site,
             page,
             leeway: leeway?,
         })
     })();
     let (at, key) = table.place_of("id");
-    Read { config, id, hosts, at, key, paths, open_paths }
+    Read { config, id, hosts, at, key, identity, paths, open_paths }
 }
 
 fn room_id(text: &str) -> Parsed<RoomId> {
     let bad =
         || format!("expected 1 to 64 of a-z, 0-9 and - such as \"spring-tour\", found {}", quoted(text));
     RoomId::new(text).ok_or_else(bad)
-}
-
-fn identity(table: &mut Table<'_>) {
-    let mut table = table.table("identity");
-    table.read(
-        "kind",
-        from_text("a string", |text| match text {
-            "browser" => Ok(()),
-            "cookie" | "header" | "jwt" => Err(format!("{text:?} is {NOT_YET}")),
-            _ => Err(format!("expected \"browser\", found {}", quoted(text))),
-        }),
-    );
-    table.not_yet(&["name", "jwks", "claim", "missing", "login_url"]);
 }
 
 /// The rules with what `[room.release]` says; `None` without a rate.

@@ -162,12 +162,86 @@ pub struct RoomConfig {
     pub rules: room::Rules,
     /// The longest poll interval; at least `rules.poll_min`.
     pub poll_max: Duration,
+    /// What makes two requests one visitor.
+    pub identity: IdentityConfig,
     /// `SameSite` of its cookies.
     pub same_site: SameSite,
     /// Its waiting page.
     pub page: PageConfig,
     /// How far clocks may differ when a pass is checked.
     pub leeway: Duration,
+}
+
+/// `room.identity`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityConfig {
+    /// What tells visitors apart.
+    pub kind: IdentityKind,
+    /// What becomes of who shows no account.
+    pub missing: Missing,
+    /// Where such a visitor may log in; `{return}` in it is where to come back to.
+    pub login_url: Option<String>,
+}
+
+/// What tells visitors apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdentityKind {
+    /// Our cookie alone.
+    Browser,
+    /// The value of a cookie of the shop's.
+    Cookie {
+        /// Its name.
+        name: String,
+    },
+    /// The value of a header from a trusted proxy.
+    Header {
+        /// Its name, lower case.
+        name: String,
+    },
+    /// A claim of a signed token.
+    Jwt(Box<JwtConfig>),
+}
+
+/// A signed token of the shop's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JwtConfig {
+    /// Where its keys are.
+    pub jwks: JwksConfig,
+    /// The header or cookie that carries it.
+    pub name: String,
+    /// The claim that names the account.
+    pub claim: String,
+    /// What `iss` must be.
+    pub issuer: Option<String>,
+    /// What `aud` must be or hold.
+    pub audience: Option<String>,
+}
+
+/// Where a key set is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JwksConfig {
+    /// A path and query on the origin.
+    OnOrigin(String),
+    /// Another address, by http.
+    Http {
+        /// Host name or address, lower case, IPv6 in brackets.
+        host: String,
+        /// Port.
+        port: u16,
+        /// Path and query.
+        target: String,
+    },
+    /// A file.
+    File(PathBuf),
+}
+
+/// What becomes of a visitor who shows no account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// 401, with the way to log in.
+    Refuse,
+    /// A place of the browser's.
+    Browser,
 }
 
 /// `SameSite` of a cookie.

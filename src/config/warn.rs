@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::types::{Config, RoomConfig};
+use super::types::{Config, IdentityKind, RoomConfig};
 use super::value::written;
 use crate::queue::{Durability, Place};
 
@@ -87,6 +87,10 @@ fn room(room: &RoomConfig, prefix: &str, warn: &mut dyn FnMut(&str, String)) {
         let message =
             format!("{} is more than a second of {}: the origin meets it at once", rules.burst, rules.rate);
         warn("release.burst", message);
+    }
+    if matches!(&room.identity.kind, IdentityKind::Jwt(jwt) if jwt.audience.is_none()) {
+        let message = "without an audience every token of this key set counts, also one that was made for another application";
+        warn("identity.jwks", message.to_owned());
     }
     for (key, paths) in [("paths", &room.paths), ("open_paths", &room.open_paths)] {
         for (index, path) in paths.iter().enumerate() {

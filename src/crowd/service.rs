@@ -39,6 +39,7 @@ pub(super) async fn serve(
                 target: &target,
                 headers: &parts.headers,
                 client: client.address,
+                peer_trusted: client.peer_trusted,
                 door: Door::Crowd,
             };
             gate.wait(&asked).await

@@ -80,7 +80,13 @@ table! {
     STREAMS_REFUSED = Counter, Count, "ropeline_event_streams_refused_total", ["cause", "room"],
         "Event streams that were refused because as many are held as may; these visitors poll.";
     TOKENS_REFUSED = Counter, Count, "ropeline_tokens_refused_total", ["cause", "kind"],
-        "Tickets, passes and operator tokens that were not believed, by cause.";
+        "Tickets, passes, operator tokens and the shop's accounts that were not believed, by cause.";
+    IDENTITY_KEYS_OK = Gauge, Count, "ropeline_identity_keys_ok", ["room"],
+        "1 if the key set of the shop's tokens could be fetched when it was last tried.";
+    PASS_NETWORKS = Counter, Count, "ropeline_pass_networks_total", ["room"],
+        "Client networks that passes were used from, each counted once for a pass at this instance.";
+    PASSES_SHARED = Counter, Count, "ropeline_passes_shared_total", ["room"],
+        "Passes that were used from five client networks or more at this instance.";
 
     // The room, as the last snapshot shows it.
     ROOM_WAITING = Gauge, Count, "ropeline_room_waiting", ["room"],

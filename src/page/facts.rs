@@ -63,6 +63,13 @@ pub enum Rejoin<'a> {
     },
 }
 
+/// An account that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account<'a> {
+    /// Where to log in: a path of the same site, or an address that an operator set.
+    pub login_url: Option<&'a str>,
+}
+
 /// Everything about one visitor that the page shows or needs to go on. All texts are taken as they are and
 /// escaped here.
 #[derive(Debug, Clone, Copy, Default)]
@@ -98,6 +105,8 @@ pub struct Facts<'a> {
     pub rejoin: Option<Rejoin<'a>>,
     /// The ticket, only where the page polls another origin as a bearer.
     pub ticket: Option<&'a str>,
+    /// No account was shown, and none can have a place without: say so, and do nothing more.
+    pub account: Option<Account<'a>>,
     /// The browser kept none of our cookies: say so, and do nothing more.
     pub cookies_blocked: bool,
 }

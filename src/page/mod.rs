@@ -21,7 +21,7 @@ mod view;
 mod wording;
 
 pub use colour::Colour;
-pub use facts::{Facts, Rejoin, RoomState, VisitorState, Wait};
+pub use facts::{Account, Facts, Rejoin, RoomState, VisitorState, Wait};
 pub use language::Language;
 pub use render::{Page, Rendered};
 pub use settings::{Logo, Settings, Source};

@@ -39,11 +39,13 @@ pub(super) enum Scene {
     Scheduled,
     /// No place could be had just now.
     Outage,
+    /// An account is needed.
+    Login,
 }
 
 impl Scene {
     /// All of them, in no order that matters.
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Waiting,
         Self::Paused,
         Self::Unavailable,
@@ -60,12 +62,16 @@ impl Scene {
         Self::Full,
         Self::Scheduled,
         Self::Outage,
+        Self::Login,
     ];
 
     /// What these facts amount to.
     pub(super) fn of(facts: &Facts<'_>) -> Self {
         if facts.cookies_blocked {
             return Self::Cookies;
+        }
+        if facts.account.is_some() {
+            return Self::Login;
         }
         match (facts.visitor, facts.room_state) {
             (VisitorState::Admitted, _) => Self::Entering,
@@ -112,6 +118,7 @@ impl Scene {
             Self::Full => "full",
             Self::Scheduled => "scheduled",
             Self::Outage => "outage",
+            Self::Login => "login",
         }
     }
 
@@ -125,6 +132,7 @@ impl Scene {
             Self::Entering | Self::ByHand => "enter",
             Self::Lapsed | Self::Left | Self::Lost => "rejoin",
             Self::Cookies => "retry",
+            Self::Login => "login retry",
             Self::Closed => "",
             Self::SoldOut | Self::Full | Self::Scheduled | Self::Outage => "live",
         }
@@ -172,6 +180,8 @@ mod tests {
             let facts = Facts { visitor, room_state, ..Facts::default() };
             assert_eq!(Scene::of(&facts), scene, "{visitor:?} in {room_state:?}");
             assert_eq!(Scene::of(&Facts { cookies_blocked: true, ..facts }), Scene::Cookies);
+            let account = Some(crate::page::Account { login_url: None });
+            assert_eq!(Scene::of(&Facts { account, ..facts }), Scene::Login);
         }
     }
 }

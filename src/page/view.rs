@@ -45,6 +45,7 @@ impl<'a> View<'a> {
             "wait" => html(&wait(language, facts.wait.filter(|_| scene.moves()))),
             "waiting" => self.counted(facts.waiting),
             "number" => self.counted(facts.number),
+            "login" => self.login(),
             "enter" => html(same_site(facts.enter_url)),
             "rejoin" => self.rejoin(),
             "refresh" => self.refresh(),
@@ -98,6 +99,13 @@ impl<'a> View<'a> {
             }
             _ => "max=\"1\" value=\"0\" hidden".to_owned(),
         }
+    }
+
+    /// The way to log in. An address of an operator's, so it may lead to another site.
+    fn login(&self) -> String {
+        let url = self.facts.account.and_then(|account| account.login_url);
+        let label = html(self.language.words.login_now);
+        url.map_or_else(String::new, |url| format!("<a class=\"button\" href=\"{}\">{label}</a>", html(url)))
     }
 
     fn rejoin(&self) -> String {

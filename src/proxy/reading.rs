@@ -55,6 +55,7 @@ impl Reading {
             target: &self.target,
             headers,
             client: self.client.address,
+            peer_trusted: self.client.peer_trusted,
             door: Door::Edge,
         }
     }

@@ -59,7 +59,7 @@ impl Pattern {
 
     /// The same pattern for paths without regard to case.
     #[must_use]
-    pub(super) fn folded(mut self) -> Self {
+    pub fn folded(mut self) -> Self {
         for segment in &mut self.segments {
             if let Segment::Exact(text) = segment {
                 *text = text.chars().flat_map(fold).collect();
@@ -87,7 +87,7 @@ impl Pattern {
     }
 
     /// The same without regard to case; only for patterns that were [`Pattern::folded`].
-    pub(super) fn matches_folded(&self, path: &str) -> bool {
+    pub fn matches_folded(&self, path: &str) -> bool {
         self.walk(path, |expected, segment| expected.chars().eq(segment.chars().flat_map(fold)))
     }
 

@@ -1,6 +1,7 @@
 //! Wires the parts: the only place that sees all of them. What happens at a start, in order: keys, store,
 //! lines, listeners; and at a stop: no new connections, what is under way ends, then the store is closed.
 
+mod accounts;
 mod operators;
 mod parts;
 mod shelf;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::watch;
 
+use super::accounts;
 use crate::answer;
 use crate::config::{Config, PageConfig, RoomConfig, SameSite};
 use crate::limit::{Connections, ConnectionsSettings};
@@ -142,6 +143,7 @@ fn room_answers(config: &Config, room: &RoomConfig) -> Result<answer::RoomSettin
     Ok(answer::RoomSettings {
         id: room.id.clone(),
         hosts: room.hosts.clone(),
+        accounts: accounts::of(config, room)?,
         same_site: match room.same_site {
             SameSite::Lax => answer::SameSite::Lax,
             SameSite::Strict => answer::SameSite::Strict,

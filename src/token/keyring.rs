@@ -68,7 +68,7 @@ pub struct Keyring {
     settings: Settings,
     keys: ArcSwap<Keys>,
     generations: AtomicU64,
-    memory: Memory,
+    memory: Memory<Pass>,
 }
 
 impl fmt::Debug for Keyring {

@@ -1,8 +1,8 @@
-//! A bounded memory of verified passes, so that only the first use of a pass pays for its signature.
+//! A bounded memory of verified tokens, so that only the first use of one pays for its signature.
 //!
 //! Two halves: new entries go to the young one; when it is full it becomes the old one, and what was old and
 //! not used since is forgotten. That bounds it without a clock, a list or a lock over the whole. Only genuine
-//! passes get in, so nobody can flush it with rubbish.
+//! tokens get in, so nobody can flush it with rubbish.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,65 +10,67 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use dashmap::DashMap;
 
-use super::claims::Pass;
-
 /// A SHA-256 of the token: entries are small whatever the visitor sent.
-pub(super) type Digest = [u8; 32];
-type Half = DashMap<Digest, Entry>;
+pub(crate) type Digest = [u8; 32];
+type Half<T> = DashMap<Digest, Entry<T>>;
 
-#[derive(Clone)]
-struct Entry {
+struct Entry<T> {
     generation: u64,
-    pass: Arc<Pass>,
+    value: Arc<T>,
 }
 
-struct Halves {
-    young: Arc<Half>,
-    old: Arc<Half>,
+struct Halves<T> {
+    young: Arc<Half<T>>,
+    old: Arc<Half<T>>,
     young_len: AtomicUsize,
 }
 
-/// See the top of the file.
-pub(super) struct Memory {
-    half_max: usize,
-    halves: ArcSwap<Halves>,
+impl<T> Halves<T> {
+    fn after(old: Arc<Half<T>>) -> Self {
+        Self { young: Arc::default(), old, young_len: AtomicUsize::new(0) }
+    }
 }
 
-impl Memory {
+/// See the top of the file.
+pub(crate) struct Memory<T> {
+    half_max: usize,
+    halves: ArcSwap<Halves<T>>,
+}
+
+impl<T> Memory<T> {
     /// A memory of at most about `entries_max`, and at least 2.
-    pub(super) fn new(entries_max: usize) -> Self {
-        let halves = Halves { young: Arc::default(), old: Arc::default(), young_len: AtomicUsize::new(0) };
+    pub(crate) fn new(entries_max: usize) -> Self {
+        let halves = Halves::after(Arc::default());
         Self { half_max: (entries_max / 2).max(1), halves: ArcSwap::from_pointee(halves) }
     }
 
     /// What was remembered, if it was verified with this generation of keys.
-    pub(super) fn get(&self, digest: &Digest, generation: u64) -> Option<Arc<Pass>> {
+    pub(crate) fn get(&self, digest: &Digest, generation: u64) -> Option<Arc<T>> {
         let halves = self.halves.load();
-        let found = |half: &Half| half.get(digest).map(|entry| entry.clone());
-        if let Some(entry) = found(&halves.young) {
-            return (entry.generation == generation).then_some(entry.pass);
+        let found =
+            |half: &Half<T>| half.get(digest).map(|entry| (entry.generation, Arc::clone(&entry.value)));
+        if let Some((made, value)) = found(&halves.young) {
+            return (made == generation).then_some(value);
         }
-        let entry = found(&halves.old).filter(|entry| entry.generation == generation)?;
-        self.put(*digest, generation, entry.pass.clone());
-        Some(entry.pass)
+        let (_, value) = found(&halves.old).filter(|(made, _)| *made == generation)?;
+        self.put(*digest, generation, Arc::clone(&value));
+        Some(value)
     }
 
-    /// Remembers a pass that was verified with this generation of keys.
-    pub(super) fn put(&self, digest: Digest, generation: u64, pass: Arc<Pass>) {
+    /// Remembers what was verified with this generation of keys.
+    pub(crate) fn put(&self, digest: Digest, generation: u64, value: Arc<T>) {
         let halves = self.halves.load();
-        if halves.young.insert(digest, Entry { generation, pass }).is_some() {
+        if halves.young.insert(digest, Entry { generation, value }).is_some() {
             return;
         }
         // Exactly one caller sees the count at the bound, so the halves move on once.
         if halves.young_len.fetch_add(1, Ordering::Relaxed) + 1 == self.half_max {
-            let young = Arc::default();
-            let old = halves.young.clone();
-            self.halves.store(Arc::new(Halves { young, old, young_len: AtomicUsize::new(0) }));
+            self.halves.store(Arc::new(Halves::after(Arc::clone(&halves.young))));
         }
     }
 
     /// Forgets one.
-    pub(super) fn forget(&self, digest: &Digest) {
+    pub(crate) fn forget(&self, digest: &Digest) {
         let halves = self.halves.load();
         // Counts stay as they are: that only makes the halves move on a little sooner.
         halves.young.remove(digest);
@@ -76,9 +78,8 @@ impl Memory {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&self) {
-        let halves = Halves { young: Arc::default(), old: Arc::default(), young_len: AtomicUsize::new(0) };
-        self.halves.store(Arc::new(halves));
+    pub(crate) fn clear(&self) {
+        self.halves.store(Arc::new(Halves::after(Arc::default())));
     }
 
     #[cfg(test)]
@@ -92,6 +93,7 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::room::{Lineage, Micros, Number, RoomId};
+    use crate::token::Pass;
 
     fn pass(number: u64) -> Arc<Pass> {
         Arc::new(Pass {

@@ -34,4 +34,5 @@ pub use claims::{IssuedPass, Pass, PassClaims};
 pub use error::{CannotSign, KeyError, TokenFault};
 pub use keyring::{Keyring, Settings};
 pub use make::{NewKeys, add_keys};
+pub(crate) use memory::{Digest, Memory};
 pub use ticket::Ticket;

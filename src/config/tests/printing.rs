@@ -37,6 +37,26 @@ page = { status = 503, title = "a \"quoted\" \\ title", languages = ["zh-Hant"],
 id = "b"
 paths = ["/b"]
 release.rate = "3/h"
+[[room]]
+id = "c"
+paths = ["/c"]
+release.rate = "3/h"
+identity = { kind = "jwt", jwks = "HTTP://Keys.example/k?v=1", issuer = "i", audience = "a", login_url = "/l?r={return}" }
+[[room]]
+id = "d"
+paths = ["/d"]
+release.rate = "3/h"
+identity = { kind = "header", name = "X-User", missing = "browser" }
+[[room]]
+id = "e"
+paths = ["/e"]
+release.rate = "3/h"
+identity = { kind = "cookie", name = "Session" }
+[[room]]
+id = "f"
+paths = ["/f"]
+release.rate = "3/h"
+identity = { kind = "jwt", name = "Session", jwks = "file:k.json", claim = "id" }
 [[cache]]
 paths = ["/c/*"]
 query = ["d"]

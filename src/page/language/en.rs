@@ -71,6 +71,10 @@ pub(super) static LANGUAGE: Language = Language {
             head: "One moment, please",
             lead: "We cannot give you a place in line right now. This page tries again by itself; there is no need to refresh it.",
         },
+        login: Say {
+            head: "Please log in first",
+            lead: "Your account keeps your place in line, on all your devices. Log in to the shop, then come back to this page.",
+        },
 
         place: "Your place in line",
         next: "You are next",
@@ -95,6 +99,7 @@ pub(super) static LANGUAGE: Language = Language {
 
         enter: "Go to the shop",
         retry: "Try again",
+        login_now: "Log in",
         rejoin: "Join the line again",
         leave: "Leave the line",
         leave_means: "Your place goes to the next person, and you cannot get it back.",

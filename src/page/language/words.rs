@@ -124,6 +124,7 @@ pub(in crate::page) struct Words {
     pub(in crate::page) full: Say,
     pub(in crate::page) scheduled: Say,
     pub(in crate::page) outage: Say,
+    pub(in crate::page) login: Say,
 
     pub(in crate::page) place: &'static str,
     pub(in crate::page) next: &'static str,
@@ -146,6 +147,7 @@ pub(in crate::page) struct Words {
 
     pub(in crate::page) enter: &'static str,
     pub(in crate::page) retry: &'static str,
+    pub(in crate::page) login_now: &'static str,
     pub(in crate::page) rejoin: &'static str,
     pub(in crate::page) leave: &'static str,
     pub(in crate::page) leave_means: &'static str,
@@ -178,6 +180,7 @@ impl Words {
             Scene::Full => &self.full,
             Scene::Scheduled => &self.scheduled,
             Scene::Outage => &self.outage,
+            Scene::Login => &self.login,
         }
     }
 }

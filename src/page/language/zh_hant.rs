@@ -53,6 +53,10 @@ pub(super) static LANGUAGE: Language = Language {
         full: Say { head: "隊伍已滿", lead: "目前沒有空的位置。這個頁面會自動再試。" },
         scheduled: Say { head: "尚未開放", lead: "目前尚未開放。請讓這個頁面保持開啟，它會自動再試。" },
         outage: Say { head: "請稍候", lead: "目前無法為您安排位置。這個頁面會自動再試，不需要重新整理。" },
+        login: Say {
+            head: "請先登入",
+            lead: "您的帳號會在所有裝置上保留同一個排隊位置。請先登入售票網站，再回到這個頁面。",
+        },
 
         place: "您目前的順位",
         next: "下一位就是您",
@@ -74,6 +78,7 @@ pub(super) static LANGUAGE: Language = Language {
 
         enter: "前往售票頁面",
         retry: "再試一次",
+        login_now: "登入",
         rejoin: "重新排隊",
         leave: "離開隊伍",
         leave_means: "您的位置會讓給下一位，而且無法取回。",
