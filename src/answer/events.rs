@@ -107,6 +107,8 @@ impl Asked {
             target: &self.target,
             headers: &self.headers,
             client: self.client,
+            // Whose stream it is was settled when it was opened.
+            peer_trusted: false,
             door: self.door,
         }
     }

@@ -4,6 +4,7 @@
 //! (`metrics::polled(room)`), and this file the recorder behind them. There is no listener here: the admin
 //! listener serves [`Handle::render`]. Without [`install`] every call is a no-op, so tests need no set-up.
 
+mod accounts;
 mod record;
 mod table;
 
@@ -11,6 +12,7 @@ use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
+pub use accounts::*;
 pub use record::*;
 pub use table::{Kind, Metric, TABLE};
 

@@ -140,7 +140,7 @@ label! {
     }
 }
 
-fn name(room: &RoomId) -> SharedString {
+pub(super) fn name(room: &RoomId) -> SharedString {
     SharedString::from(room.as_str().to_owned())
 }
 
@@ -226,21 +226,6 @@ pub fn token_refused(kind: Token, cause: &'static str) {
     counter!(t::TOKENS_REFUSED.name, "cause" => cause, "kind" => kind.label()).increment(1);
 }
 
-/// Whether the key set of a room's tokens could be fetched.
-pub fn identity_keys_ok(room: &RoomId, ok: bool) {
-    gauge!(t::IDENTITY_KEYS_OK.name, "room" => name(room)).set(if ok { 1.0 } else { 0.0 });
-}
-
-/// A pass was used from a network that it was not used from before.
-pub fn pass_network(room: &RoomId) {
-    counter!(t::PASS_NETWORKS.name, "room" => name(room)).increment(1);
-}
-
-/// A pass was used from so many networks that more than one person holds it.
-pub fn pass_shared(room: &RoomId) {
-    counter!(t::PASSES_SHARED.name, "room" => name(room)).increment(1);
-}
-
 /// What the last snapshot shows of a room.
 #[expect(clippy::cast_precision_loss, reason = "numbers stay below 2^53")]
 pub fn snapshot(room: &RoomId, snapshot: &Snapshot) {
@@ -318,9 +303,7 @@ mod tests {
         drop(OpenStream::of(&room));
         stream_refused(&room, ConnectionRefusal::Full);
         Token::ALL.iter().for_each(|kind| token_refused(*kind, "expired"));
-        identity_keys_ok(&room, true);
-        pass_network(&room);
-        pass_shared(&room);
+        crate::metrics::accounts::tests::record_all(&room);
         snapshot(&room, &some_snapshot());
         store_up(&room, true);
         store_call("join", "ok", Duration::from_millis(3));

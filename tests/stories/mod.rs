@@ -1,5 +1,6 @@
 //! The stories, one file per theme, from the plain to the broken.
 
+mod accounts;
 mod actors;
 mod admin;
 mod browser;
@@ -15,10 +16,13 @@ mod forwarding;
 mod instances;
 mod leaks;
 mod one_instance;
+mod passed_on;
 mod pause;
 mod places;
 mod poll;
 mod refused;
+mod rooms;
 mod shared_rate;
+mod signed_in;
 mod store_away;
 mod unsafe_store;

@@ -11,6 +11,8 @@ use super::redis::Redis;
 pub struct Plan {
     pub origin: SocketAddr,
     pub room: &'static str,
+    /// Hosts of the room; empty: any.
+    pub hosts: Vec<&'static str>,
     pub paths: Vec<&'static str>,
     pub open_paths: Vec<&'static str>,
     pub rate: String,
@@ -20,6 +22,8 @@ pub struct Plan {
     pub store_timeout: &'static str,
     /// A crowd door too.
     pub crowd: bool,
+    /// Further lines of the `[[room]]` itself.
+    pub room_lines: String,
     /// Further lines of `[server]`, `[origin]`, `[store]`, `[room.release]`.
     pub server: String,
     pub origin_lines: String,
@@ -40,6 +44,7 @@ impl Plan {
         Self {
             origin,
             room: "sale",
+            hosts: Vec::new(),
             paths: vec!["/buy/**"],
             open_paths: vec!["/buy/static/**"],
             rate: "10/s".into(),
@@ -47,6 +52,7 @@ impl Plan {
             redis: None,
             store_timeout: "500ms",
             crowd: false,
+            room_lines: String::new(),
             server: String::new(),
             origin_lines: String::new(),
             store: String::new(),
@@ -64,6 +70,12 @@ impl Plan {
     /// On this Redis.
     pub fn on(mut self, redis: &Redis) -> Self {
         self.redis = Some(redis.url());
+        self
+    }
+
+    /// With this `identity = {...}`.
+    pub fn identity(mut self, table: &str) -> Self {
+        self.room_lines = format!("identity = {{ {table} }}");
         self
     }
 
@@ -108,8 +120,10 @@ listen = "127.0.0.1:{admin}"
 {tokens}
 [[room]]
 id = "{room}"
+hosts = {hosts:?}
 paths = {paths:?}
 open_paths = {open:?}
+{room_lines}
 [room.release]
 rate = "{rate}"
 {burst}
@@ -125,8 +139,10 @@ rate = "{rate}"
             store_more = self.store,
             keys = home.join("keys").display(),
             room = self.room,
+            hosts = self.hosts,
             paths = self.paths,
             open = self.open_paths,
+            room_lines = self.room_lines,
             rate = self.rate,
             release = self.release,
             more = self.more,

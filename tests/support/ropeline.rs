@@ -131,15 +131,20 @@ impl Ropeline {
 
     /// Makes a journal check passes against this instance's published keys.
     pub async fn watch(&self, plan: &Plan, journal: &Journal) {
-        self.watch_paths(&plan.paths, &plan.open_paths, journal).await;
+        self.watch_on(&plan.hosts, &plan.paths, &plan.open_paths, journal).await;
     }
 
-    /// The same for these paths of its room.
+    /// The same for these paths of its room, on all hosts.
     pub async fn watch_paths(&self, paths: &[&str], open: &[&str], journal: &Journal) {
+        self.watch_on(&[], paths, open, journal).await;
+    }
+
+    async fn watch_on(&self, hosts: &[&str], paths: &[&str], open: &[&str], journal: &Journal) {
         let jwks = Ask::get("/_ropeline/v1/jwks.json").send(self.edge()).await.unwrap().json();
         let roots = |list: &[&str]| list.iter().map(|p| p.trim_end_matches("/**").to_owned()).collect();
         journal.guard(Guard {
             room: self.room.to_owned(),
+            hosts: roots(hosts),
             paths: roots(paths),
             open: roots(open),
             leeway: Duration::from_secs(5),

@@ -1,7 +1,7 @@
 //! Looking into passes, and making such as should never open anything.
 
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::Ed25519KeyPair;
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as B64;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -83,4 +83,43 @@ pub fn with_own_key(head: &Value, body: &Value) -> String {
     let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
     let header = Header { kid: kid(head), ..Header::new(Algorithm::EdDSA) };
     encode(&header, body, &EncodingKey::from_ed_der(document.as_ref())).unwrap()
+}
+
+/// A key by which the shop signs tokens of its own.
+pub struct ShopKey {
+    pub kid: String,
+    key: EncodingKey,
+    /// The public half, as text.
+    pub x: String,
+}
+
+impl ShopKey {
+    /// A new one.
+    pub fn new(kid: &str) -> Self {
+        let document = Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new()).unwrap();
+        let pair = Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap();
+        let x = B64.encode(pair.public_key().as_ref());
+        Self { kid: kid.to_owned(), key: EncodingKey::from_ed_der(document.as_ref()), x }
+    }
+
+    /// As a key set publishes it.
+    pub fn public(&self) -> Value {
+        json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "kid": self.kid, "x": self.x})
+    }
+
+    /// A token of an account, good for ten minutes.
+    pub fn token_of(&self, account: &str) -> String {
+        self.sign(&json!({"sub": account, "exp": seconds_from_now(600), "iss": "shop", "aud": "line"}))
+    }
+
+    /// A token that says this.
+    pub fn sign(&self, claims: &Value) -> String {
+        let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::EdDSA) };
+        encode(&header, claims, &self.key).unwrap()
+    }
+}
+
+/// A time for a claim.
+pub fn seconds_from_now(seconds: u64) -> u64 {
+    super::origin::journal::now().as_secs() + seconds
 }

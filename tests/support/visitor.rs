@@ -57,6 +57,17 @@ impl Visitor {
         self.send(Ask::get(&room_path(&self.room, "/position")).script_fetch()).await
     }
 
+    /// Joins, as a script of the page does.
+    pub async fn join(&mut self) -> io::Result<Reply> {
+        self.send(Ask::new("POST", &room_path(&self.room, "/tickets")).script_fetch()).await
+    }
+
+    /// With one more cookie, such as the shop's.
+    pub fn with_cookie(mut self, name: &str, value: &str) -> Self {
+        self.cookies.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
     /// The ticket, if there is one.
     pub fn ticket(&self) -> Option<&String> {
         self.cookies.get(&format!("rl_t_{}", self.room))

@@ -1,5 +1,6 @@
 //! The settings as a whole: bad documents, the shipped files, what stands over the file, and printing.
 
+mod accounts;
 mod bad;
 mod manual;
 mod outside;

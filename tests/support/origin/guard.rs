@@ -13,6 +13,8 @@ use super::journal::Entry;
 #[derive(Clone, Default)]
 pub struct Guard {
     pub room: String,
+    /// Hosts that it is on; empty: all.
+    pub hosts: Vec<String>,
     /// Paths at and below which a pass is needed.
     pub paths: Vec<String>,
     /// Paths at and below which none is needed.
@@ -43,6 +45,12 @@ pub fn keys_of(jwks: &Value) -> BTreeMap<String, DecodingKey> {
 impl Guard {
     /// Whether this request was allowed to come.
     pub fn check(&self, entry: &Entry) -> Result<(), String> {
+        let host = entry.request.header("host").unwrap_or_default();
+        if !self.hosts.is_empty()
+            && !self.hosts.iter().any(|h| h == host.split(':').next().unwrap_or_default())
+        {
+            return Ok(());
+        }
         let path = lenient(&entry.request.target, self.ignore_case);
         let under = |list: &[String]| list.iter().any(|root| is_under(&path, root));
         if !under(&self.paths) || under(&self.open) {

@@ -32,6 +32,7 @@ pub struct Shop {
     connections: AtomicU64,
     remaining_delay_ms: AtomicU64,
     remaining_fails: AtomicBool,
+    jwks: std::sync::Mutex<String>,
 }
 
 impl Origin {
@@ -72,6 +73,11 @@ impl Origin {
             task.abort();
             let _ = task.await;
         }
+    }
+
+    /// The key set at `/keys.json` from now on.
+    pub fn publish(&self, keys: &[serde_json::Value]) {
+        *self.shop.jwks.lock().unwrap() = serde_json::json!({ "keys": keys }).to_string();
     }
 
     /// How long the remaining count takes from now on.
@@ -119,6 +125,9 @@ impl Shop {
         let path = request.path();
         if path.ends_with("/remaining") {
             return self.remaining();
+        }
+        if path == "/keys.json" {
+            return Answer::ok("application/json", self.jwks.lock().unwrap().clone());
         }
         let mut answer = match path.rsplit('/').next().unwrap_or_default() {
             "echo" => Answer::ok("application/octet-stream", request.body.clone()),
