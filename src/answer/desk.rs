@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::account::Teller;
 use super::cookies::Cookies;
-use super::room::RoomDesk;
+use super::room::{RoomDesk, bearer_in};
 use super::sharing::Sharing;
 use super::{Answer, Events, Gate, Permit, Problem, Reply, Request, Settings, Verdict, problem};
 use crate::limit::Connections;
@@ -128,9 +128,18 @@ pub(super) fn about(room: &RoomDesk, answer: Answer) -> Answer {
     Answer { room: Some(room.line.room().clone()), ..answer }
 }
 
-#[async_trait]
-impl Gate for Desk {
-    async fn decide(&self, request: &Request<'_>) -> Verdict {
+impl Desk {
+    /// Whether a bearer of the request is a ticket of any room: on the shop's own paths a bearer is the shop's,
+    /// but a client that sends its ticket everywhere must not tell it to the shop.
+    fn is_ticket_of_ours(&self, request: &Request<'_>) -> bool {
+        let opens = |text: &str| {
+            self.rooms.iter().any(|room| self.keyring.open_ticket(room.line.room(), text).is_ok())
+        };
+        let lines = request.headers.get_all(http::header::AUTHORIZATION).iter();
+        lines.filter_map(|line| bearer_in(line)).any(opens)
+    }
+
+    async fn verdict(&self, request: &Request<'_>) -> Verdict {
         match self.routes.find(request.host, request.target) {
             Found::Room(index) => match self.rooms.get(index) {
                 Some(room) => match self.gated(room, request).await {
@@ -150,6 +159,18 @@ impl Gate for Desk {
                 "Servers read such a path in different ways; please send it in its plain spelling.",
                 None,
             )),
+        }
+    }
+}
+
+#[async_trait]
+impl Gate for Desk {
+    async fn decide(&self, request: &Request<'_>) -> Verdict {
+        match self.verdict(request).await {
+            Verdict::Forward(permit) => {
+                Verdict::Forward(Permit { bearer_is_ours: self.is_ticket_of_ours(request), ..permit })
+            }
+            other => other,
         }
     }
 

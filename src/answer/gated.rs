@@ -25,7 +25,7 @@ impl Desk {
                 visitor: Some(pass.visitor.clone()),
                 pass: Some(token),
                 not_before: (pass.not_before > now).then_some(pass.not_before),
-                cookies: Vec::new(),
+                ..Permit::open()
             });
         }
         if let Some(answer) = self.without_account(room, request, &who) {
@@ -89,6 +89,7 @@ fn forward(room: &RoomDesk, request: &Request<'_>, place: &Place, pass: &IssuedP
         pass: Some(pass.token.clone()),
         not_before: (slot > now).then_some(slot),
         cookies: tokens(room, request, place, Some(pass), now),
+        ..Permit::open()
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 
 use super::account::{Teller, Who};
 use super::cookies::{Cookies, Kind};
@@ -255,7 +255,12 @@ impl RoomDesk {
 
 /// The bearer token of a request.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    bearer_in(headers.get(header::AUTHORIZATION)?)
+}
+
+/// The bearer token in a line of `Authorization`.
+pub(super) fn bearer_in(line: &HeaderValue) -> Option<&str> {
+    let value = line.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -85,12 +85,20 @@ pub struct Permit {
     pub(super) pass: Option<String>,
     pub(super) not_before: Option<Micros>,
     pub(super) cookies: Vec<HeaderValue>,
+    pub(super) bearer_is_ours: bool,
 }
 
 impl Permit {
     /// For what needs no pass: open paths, and paths outside all rooms.
     pub(super) const fn open() -> Self {
-        Self { room: None, visitor: None, pass: None, not_before: None, cookies: Vec::new() }
+        Self {
+            room: None,
+            visitor: None,
+            pass: None,
+            not_before: None,
+            cookies: Vec::new(),
+            bearer_is_ours: false,
+        }
     }
 
     /// The room that admitted the visitor; `None` on open paths and outside all rooms.
@@ -117,6 +125,12 @@ impl Permit {
         self.not_before
     }
 
+    /// Whether `Authorization` holds a ticket of ours, which is not for the origin's eyes.
+    #[must_use]
+    pub fn bearer_is_ours(&self) -> bool {
+        self.bearer_is_ours
+    }
+
     /// `Set-Cookie` values for the response, whatever the origin answers.
     #[must_use]
     pub fn cookies(&self) -> &[HeaderValue] {
@@ -134,6 +148,7 @@ impl Permit {
             pass: room.map(|_| "the.pass".to_owned()),
             not_before,
             cookies: vec![HeaderValue::from_static("rl_p_a=the.pass; HttpOnly; Path=/")],
+            bearer_is_ours: false,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | `X-Original-URL`, `-URI`, `-Path`, `-Host`, `X-Rewrite-URL`, `X-Host`, `X-Waws-Unencoded-URL`, `X-Envoy-Original-Path` | frameworks let them replace the address |
 //! | `X-HTTP-Method`, `X-HTTP-Method-Override`, `X-Method-Override`, `X-HTTP-Path-Override` | frameworks let them replace method or path |
 //! | `Proxy` | becomes a setting in CGI programs |
+//! | `Authorization`, where it holds a ticket of ours | the same; any other is the shop's |
 //! | our cookies `rl_t_*`, `rl_p_*` | tokens stay here; other cookies pass byte for byte |
 //!
 //! Added: one line each of `X-Forwarded-For` (what a trusted proxy said, then the peer; else the peer alone),
@@ -59,6 +60,9 @@ pub(super) fn dress(
     request.set_raw_path(reading.target.raw().as_bytes())?;
     let told = Told::of(request, reading);
     take_away(request);
+    if permit.bearer_is_ours() {
+        request.remove_header(&header::AUTHORIZATION);
+    }
     cookies(request)?;
     request.insert_header("X-Forwarded-For", told.hops)?;
     request.insert_header("X-Forwarded-Proto", if reading.client.https { "https" } else { "http" })?;

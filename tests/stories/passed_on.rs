@@ -1,4 +1,4 @@
-//! Field report W024: places and admissions that are passed on, sold or copied.
+//! Field reports W024 and W025: places and admissions that are passed on, sold, copied or claimed twice.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use crate::support::eventually::eventually;
 use crate::support::http::Ask;
 use crate::support::origin::Origin;
 use crate::support::plan::Plan;
+use crate::support::redis::Redis;
 use crate::support::ropeline::Ropeline;
 use crate::support::visitor::{App, Visitor};
 
@@ -111,4 +112,80 @@ async fn w024_what_belongs_to_an_account_opens_nothing_for_another() {
     assert_eq!(by_header.send(ropeline.edge()).await.unwrap().status, 401);
     assert_eq!(origin.journal().of("/buy").len(), seen);
     assert!(!anna.open("/buy/seats").await.unwrap().is_ours(), "hers it still is");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_that_is_sent_everywhere_is_not_told_to_the_shop_and_its_own_bearer_is() {
+    let origin = Origin::start().await;
+    let ropeline = Ropeline::start(Plan::before(&origin), &origin).await;
+    let mut anna = App::joined(&ropeline).await;
+    anna.until_admitted(PATIENCE).await;
+    let bearer = |token: &str| format!("Bearer {token}");
+    for path in ["/buy/seats", "/buy/static/a.css", "/about"] {
+        for (sent, told) in [(anna.ticket.as_deref().unwrap(), false), ("the-shop-s.own.token", true)] {
+            let ask = Ask::get(path).program().with("x-ropeline-pass", anna.pass.as_ref().unwrap());
+            let ask = ask.with("authorization", &bearer(sent));
+            assert!(!ask.send(ropeline.edge()).await.unwrap().is_ours(), "{path}");
+            let entries = origin.journal().of(path);
+            let heard = entries.last().unwrap().request.header("authorization");
+            assert_eq!(heard, told.then(|| bearer(sent)).as_deref(), "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn w025_a_hundred_claims_of_one_turn_are_one_admission() {
+    let (redis, origin) = (Redis::start().await, Origin::start().await);
+    let plan =
+        Plan::before(&origin).rate("50/s").on(&redis).identity("kind = \"cookie\", name = \"session\"");
+    let two = Ropeline::start_many(plan, &origin, 2).await;
+    two[0].pause("").await;
+    let mut people = Vec::new();
+    for i in 0..11 {
+        let mut visitor = Visitor::of(&two[i % 2]).with_cookie("session", &format!("account-{i}"));
+        assert_eq!(visitor.join().await.unwrap().status, 201);
+        people.push(visitor);
+    }
+    let mut claims = tokio::task::JoinSet::new();
+    for i in 0..200 {
+        // The first one asks a hundred times at once, the ten others ten times each, by tickets and by accounts.
+        let mut visitor = people[if i < 100 { 0 } else { 1 + i % 10 }].clone();
+        if i % 3 == 0 {
+            visitor.cookies.retain(|name, _| name == "session");
+        }
+        visitor.at = two[i % 2].edge();
+        claims.spawn(async move { visitor.enter("/buy", PATIENCE).await.map(|_| visitor) });
+    }
+    two[0].resume().await;
+    for claim in claims.join_all().await {
+        let visitor = claim.unwrap();
+        assert!(visitor.pass().is_some());
+    }
+    let arrivals = origin.journal().arrivals();
+    assert_eq!(arrivals.len(), 11, "one admission each: {arrivals:?}");
+    let mut again = people[0].clone();
+    assert!(!again.enter("/buy/again", PATIENCE).await.unwrap().is_ours());
+    assert_eq!(origin.journal().arrivals().len(), 11, "claimed later, it is the same one");
+    eventually("eleven in the metrics", async || {
+        let text = Ask::get("/metrics").send(two[1].admin()).await.ok()?.text();
+        text.lines().any(|l| l == "ropeline_room_admitted{room=\"sale\"} 11").then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_crowd_door_the_ticket_alone_asks_and_takes_no_place() {
+    let origin = Origin::start().await;
+    let mut plan = Plan::before(&origin).rate("1/min").identity("kind = \"cookie\", name = \"session\"");
+    plan.crowd = true;
+    let ropeline = Ropeline::start(plan, &origin).await;
+    ropeline.pause("").await;
+    let ask = Ask::new("POST", &ropeline.path("/tickets")).program().with("cookie", "session=anna");
+    let joined = ask.send(ropeline.edge()).await.unwrap();
+    let mut app = App::new(ropeline.crowd(), "sale");
+    app.ticket = joined.json()["ticket"].as_str().map(str::to_owned);
+    let polled = app.poll().await.unwrap();
+    assert_eq!((polled.status, app.number), (200, 1), "{}", polled.text());
+    app.ticket = None;
+    assert_eq!(app.join().await.unwrap().status, 401);
 }
