@@ -235,6 +235,7 @@ pub fn snapshot(room: &RoomId, snapshot: &Snapshot) {
     set(t::ROOM_CALLED, snapshot.called.0 as f64);
     set(t::ROOM_FRONTIER, snapshot.frontier.0 as f64);
     set(t::ROOM_ADMITTED, snapshot.admitted as f64);
+    set(t::ROOM_ACTIVE, snapshot.active as f64);
     set(t::ROOM_RATE, snapshot.rules.rate.as_per_second());
     set(t::ROOM_PAUSED, if snapshot.phase == Phase::Paused { 1.0 } else { 0.0 });
 }

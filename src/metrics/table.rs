@@ -99,6 +99,8 @@ table! {
         "Everything up to this number is settled.";
     ROOM_ADMITTED = Gauge, Count, "ropeline_room_admitted", ["room"],
         "Admissions of all instances since the room was created or flushed.";
+    ROOM_ACTIVE = Gauge, Count, "ropeline_room_active", ["room"],
+        "Admissions that live: passes neither ended nor expired, all instances together.";
     ROOM_RATE = Gauge, CountPerSecond, "ropeline_room_rate_per_second", ["room"],
         "The rate in force, in admissions a second.";
     ROOM_PAUSED = Gauge, Count, "ropeline_room_paused", ["room"],

@@ -28,7 +28,7 @@ impl Snapshot {
 
     /// Half a `hold` before the turn at the set rate: then the request itself waits for it.
     fn before_turn(&self, number: Number) -> Duration {
-        if self.phase == Phase::Paused {
+        if self.phase == Phase::Paused || self.sold_out() {
             return self.rules.poll_min;
         }
         self.turn_in(number).saturating_sub(self.rules.hold / 2)
@@ -44,6 +44,7 @@ impl Snapshot {
     /// Whether the turn may come within `hold`, so that the request waits for it.
     #[must_use]
     pub fn is_near(&self, number: Number) -> bool {
-        number <= self.called && self.phase == Phase::Open && self.turn_in(number) <= self.rules.hold
+        let goes_in = self.phase == Phase::Open && !self.sold_out();
+        number <= self.called && goes_in && self.turn_in(number) <= self.rules.hold
     }
 }

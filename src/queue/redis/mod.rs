@@ -9,6 +9,8 @@ mod checks;
 mod dial;
 mod failure;
 mod link;
+#[cfg(test)]
+mod lost;
 mod mapping;
 mod request;
 mod scripts;

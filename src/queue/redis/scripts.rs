@@ -1,4 +1,4 @@
-//! The Lua scripts, one per verb, each with the shared prelude and the rules of the room in front.
+//! The Lua scripts, one per verb, each with the shared prelude and the rules of the room (`inside`, `rules`) in front.
 //!
 //! Called by hash; the client library loads a script again where the server has lost it, as it does when
 //! it starts anew.
@@ -25,6 +25,7 @@ macro_rules! script {
         Script::new(concat!(
             include_str!("scripts/prelude.lua"),
             include_str!("scripts/schedule.lua"),
+            include_str!("scripts/inside.lua"),
             include_str!("scripts/rules.lua"),
             include_str!("scripts/draw.lua"),
             include_str!($file)

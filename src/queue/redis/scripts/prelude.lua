@@ -1,6 +1,6 @@
 -- The state of one room, and what every script begins and ends with.
 --
--- Together with rules.lua this is the room of src/room, verb for verb and number for number; the
+-- Together with inside.lua and rules.lua this is the room of src/room, verb for verb and number for number; the
 -- conformance suite compares the two on random histories. Change them together.
 --
 -- KEYS[1]   rl:{room}; every other key of the room begins with it, so all of them live in one slot:

@@ -1,0 +1,132 @@
+//! A server with `durability = "memory"` that has lost the last second of those inside: the cap holds all the same.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::RedisStore;
+use crate::queue::conformance::server::RedisServer;
+use crate::queue::{Durability, InstanceId, JoinBatch, Place, QueueStore, Seen, Settings};
+use crate::room::{EndCause, Lineage, Micros, Number, RoomId, Rules, Snapshot, Standing, StayReport, Stayed};
+
+struct Stage {
+    store: RedisStore,
+    room: RoomId,
+    now: Arc<AtomicU64>,
+}
+
+impl Stage {
+    async fn open(server: &RedisServer) -> Self {
+        let settings = Settings {
+            place: Place::Redis(server.url()),
+            timeout: Duration::from_secs(20),
+            durability: Durability::Memory,
+            accept_loss: false,
+        };
+        let now = Arc::new(AtomicU64::new(1_790_000_000_000_000));
+        let clock = Arc::clone(&now);
+        let store = RedisStore::with_clock(&settings, Arc::new(move || Micros(clock.load(Ordering::SeqCst))))
+            .unwrap();
+        store.probe().await.unwrap();
+        Self { store, room: RoomId::new("hall").unwrap(), now }
+    }
+
+    fn now(&self) -> Micros {
+        Micros(self.now.load(Ordering::SeqCst))
+    }
+
+    /// Ticks of an instance at which these ask; the last standings and snapshot.
+    async fn wait(&self, seconds: u64, numbers: u64) -> (Vec<Standing>, Snapshot) {
+        let present: Vec<Number> = (1..=numbers).map(Number).collect();
+        for _ in 0..4 * seconds {
+            self.now.fetch_add(250_000, Ordering::SeqCst);
+            self.tick(&present).await;
+        }
+        self.tick(&present).await
+    }
+
+    /// Tries until the store is there again.
+    async fn tick(&self, present: &[Number]) -> (Vec<Standing>, Snapshot) {
+        loop {
+            if let Ok(advanced) = self.store.advance(&self.room, Seen::default(), present).await {
+                return (advanced.standings, advanced.snapshot);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn report(&self, report: &StayReport) -> Stayed {
+        self.store.stays(&self.room, Seen::default(), report).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn what_was_lost_of_those_inside_counts_until_their_passes_must_have_expired() {
+    let mut server = RedisServer::with(&[
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "everysec",
+        "--maxmemory-policy",
+        "noeviction",
+    ]);
+    let stage = Stage::open(&server).await;
+    let rules = Rules {
+        max_active: Some(8),
+        first_use: Duration::from_secs(30),
+        idle: Duration::from_secs(60),
+        ..Rules::at("2/s".parse().unwrap())
+    };
+    stage.store.create(&stage.room, &rules, Lineage(7)).await.unwrap();
+    let batch = JoinBatch { instance: InstanceId(1), sequence: 1, entries: vec![None; 40] };
+    stage.store.join(&stage.room, Seen::default(), &batch).await.unwrap();
+    let (_, before) = stage.wait(10, 40).await;
+    assert_eq!((before.active, before.admitted), (8, 8));
+    let used = stage.report(&StayReport { used: vec![Number(1)], ..StayReport::default() }).await;
+    let printed = used.until[0].unwrap();
+    let ended = StayReport { ended: vec![(Number(2), EndCause::Shop)], ..StayReport::default() };
+    assert_eq!(stage.report(&ended).await.log_to, 1);
+    let (_, full) = stage.wait(1, 40).await;
+    assert_eq!((full.active, full.admitted), (8, 9));
+
+    // The last second is lost: three admissions, the renewal of 1 and the end of 2.
+    for command in [
+        "CONFIG SET appendfsync always".to_owned(),
+        "ZREMRANGEBYRANK rl:{hall}:st -3 -1".to_owned(),
+        "ZREMRANGEBYRANK rl:{hall}:a -3 -1".to_owned(),
+        format!("ZADD rl:{{hall}}:st {} {:016}", stage.now().0 + 1, 1),
+        "DEL rl:{hall}:e rl:{hall}:x".to_owned(),
+        "HSET rl:{hall}:s admitted 6".to_owned(),
+    ] {
+        assert!(server.say(&command).is_some_and(|said| !said.starts_with('-')), "{command}");
+    }
+    server.kill();
+    server.start();
+
+    let begun = stage.now();
+    loop {
+        let (_, at) = stage.wait(1, 40).await;
+        assert!(at.epoch > before.epoch, "a new life");
+        if at.now >= printed {
+            break;
+        }
+        assert_eq!(at.admitted, 6, "{}s after: {at:?}", at.now.since(begun).as_secs());
+    }
+    let (standings, at) = stage.wait(60, 40).await;
+    assert!(at.active <= 8 && at.admitted > 6, "places are given on again: {at:?}");
+    assert!(standings.iter().any(|s| matches!(s, Standing::Admitted(_))));
+    // An instance that had read the lost end reads everything anew.
+    let ended = StayReport { ended: vec![(ended_of(&standings), EndCause::Shop)], ..StayReport::default() };
+    stage.report(&ended).await;
+    let read = stage.report(&StayReport { log_from: 1, ..StayReport::default() }).await;
+    assert!(read.log_to > 1 && read.ended.len() == 1, "{read:?}");
+}
+
+/// The first who is inside.
+fn ended_of(standings: &[Standing]) -> Number {
+    let inside = standings.iter().find_map(|standing| match standing {
+        Standing::Admitted(admission) => Some(admission.number),
+        _ => None,
+    });
+    inside.unwrap()
+}
