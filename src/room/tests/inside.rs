@@ -270,3 +270,69 @@ fn many_stays_that_end_at_once_are_counted_off_within_a_few_calls() {
     let calls = (0..).take_while(|_| play.room.stays(play.now, &StayReport::default()).snapshot.active > 0);
     assert!(calls.count() as u64 <= inside / 1000 + 1);
 }
+
+#[test]
+fn what_expired_unseen_does_not_come_back_with_an_older_clock() {
+    let mut play = Play::with(rules());
+    play.join(1);
+    play.now = play.now.plus(Duration::from_secs(31));
+    play.room.control(play.now, &Control::Resume);
+    assert_eq!(play.room.standing(play.now, Number(1)), Standing::Lapsed);
+    play.now = Micros(play.now.0 - 10_000_000);
+    assert_eq!(play.wait(50, &[1]), [Standing::Lapsed]);
+}
+
+/// Sixty seconds of a crowd of which some never ask; those inside stay for `stay_ms`. The admissions, and the
+/// mean of those inside, in the last forty.
+fn crowd(cap: u64, stay_ms: u64, gone_percent: u64) -> (u64, f64) {
+    let rules = Rules { max_active: Some(cap), ..Rules::at("20/s".parse().unwrap()) };
+    let mut play = Play::with(rules);
+    (0..10).for_each(|_| drop(play.join(500)));
+    let here: Vec<u64> = (1..=5000).filter(|n| n * 37 % 100 >= gone_percent).collect();
+    let (mut inside, mut sum, mut first) = (std::collections::BTreeMap::new(), 0, 0);
+    for tick in 0..1200_u64 {
+        // Each asks as often as it is told to near the front: a quarter of them at each tick.
+        let called = play.room.snapshot().called.0;
+        let asking: Vec<u64> = here
+            .iter()
+            .copied()
+            .filter(|n| *n <= called && n % 4 == tick % 4 && !inside.contains_key(n))
+            .collect();
+        for (number, standing) in asking.iter().zip(play.wait(50, &asking)) {
+            if let Standing::Admitted(admission) = standing {
+                inside.insert(*number, Some(admission.slot.0 + stay_ms * 1000));
+            }
+        }
+        let over: Vec<u64> = inside
+            .iter()
+            .filter(|(_, end)| end.is_some_and(|end| end <= play.now.0))
+            .map(|(n, _)| *n)
+            .collect();
+        let report = StayReport {
+            ended: over.iter().map(|n| (Number(*n), EndCause::Shop)).collect(),
+            ..StayReport::default()
+        };
+        play.room.stays(play.now, &report);
+        inside.extend(over.iter().map(|n| (*n, None)));
+        if tick == 400 {
+            first = play.room.snapshot().admitted;
+        }
+        if tick >= 400 {
+            sum += play.active();
+        }
+    }
+    #[expect(clippy::cast_precision_loss)]
+    (play.room.snapshot().admitted - first, sum as f64 / 800.0)
+}
+
+#[test]
+fn a_cap_costs_no_rate_that_it_allows_and_is_used_where_it_is_the_bound() {
+    for gone in [0, 40, 70] {
+        let (admissions, _) = crowd(100, 3000, gone);
+        println!("{gone} % gone: {admissions} admissions in 40 s at 20/s");
+        assert!(admissions >= if gone == 70 { 720 } else { 760 }, "{gone}: {admissions}");
+        let (_, inside) = crowd(100, 10_000, gone);
+        println!("{gone} % gone: {inside:.1} of 100 inside");
+        assert!((90.0..=100.0).contains(&inside), "{gone}: {inside}");
+    }
+}
