@@ -18,6 +18,8 @@ COPY . .
 RUN cargo build --release --locked --bin ropeline
 
 FROM debian:bookworm-slim
+# Whose certificates count, for key sets that are fetched by https.
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 COPY --from=build /build/target/release/ropeline /usr/local/bin/ropeline
 COPY --from=build /build/LICENSE /usr/share/doc/ropeline/LICENSE
 RUN useradd --system --uid 10001 --user-group --home-dir /var/lib/ropeline --create-home ropeline \

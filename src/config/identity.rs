@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use http::HeaderName;
 
 use super::net;
-use super::report::NOT_YET;
 use super::table::{Placed, Table};
 use super::types::{IdentityConfig, IdentityKind, JwksConfig, JwtConfig, Missing};
 use super::value::{Parsed, from_text, one_of, quoted, text};
@@ -124,7 +123,7 @@ fn token_place(name: &str) -> Parsed<String> {
 fn jwks(text: &str) -> Parsed<JwksConfig> {
     let wrong = || {
         format!(
-            "expected a path on the origin such as \"/.well-known/jwks.json\", http://host:port/path or file:PATH, found {}",
+            "expected a path on the origin such as \"/.well-known/jwks.json\", https://host/path or file:PATH, found {}",
             quoted(text)
         )
     };
@@ -137,18 +136,15 @@ fn jwks(text: &str) -> Parsed<JwksConfig> {
     if text.starts_with('/') && !text.starts_with("//") {
         return Ok(JwksConfig::OnOrigin(text.to_owned()));
     }
-    if text.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
-        let way = "name a path on the origin, an http address on a private network, or a file that is kept up to date";
-        return Err(format!("{NOT_YET}: an address by https; {way}"));
-    }
     let (before, rest) = text.split_once("://").ok_or_else(wrong)?;
     let slash = rest.find('/').ok_or_else(wrong)?;
     let (authority, target) = rest.split_at(slash);
     if authority.contains('@') {
         return Err("expected an address without user or password".to_owned());
     }
-    let address = net::origin(&format!("{before}://{authority}")).map_err(|_| wrong())?;
-    Ok(JwksConfig::Http { host: address.host, port: address.port.unwrap_or(80), target: target.to_owned() })
+    let address = net::WebAddress::read(&format!("{before}://{authority}")).ok_or_else(wrong)?;
+    let port = address.port.unwrap_or(if address.https { 443 } else { 80 });
+    Ok(JwksConfig::Http { tls: address.https, host: address.host, port, target: target.to_owned() })
 }
 
 /// Where to log in: a path of the same site, or an address.

@@ -55,7 +55,7 @@ pub(super) struct WebAddress {
 }
 
 impl WebAddress {
-    fn read(text: &str) -> Option<Self> {
+    pub(super) fn read(text: &str) -> Option<Self> {
         let (https, rest) = match text.split_once("://")? {
             (scheme, rest) if scheme.eq_ignore_ascii_case("http") => (false, rest),
             (scheme, rest) if scheme.eq_ignore_ascii_case("https") => (true, rest),

@@ -205,7 +205,9 @@ fn identity(out: &mut Out, identity: &IdentityConfig) {
 fn jwks(place: &JwksConfig) -> String {
     match place {
         JwksConfig::OnOrigin(target) => target.clone(),
-        JwksConfig::Http { host, port, target } => format!("http://{host}:{port}{target}"),
+        JwksConfig::Http { tls, host, port, target } => {
+            format!("{}://{host}:{port}{target}", if *tls { "https" } else { "http" })
+        }
         JwksConfig::File(path) => format!("file:{}", path.display()),
     }
 }

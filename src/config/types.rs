@@ -222,8 +222,10 @@ pub struct JwtConfig {
 pub enum JwksConfig {
     /// A path and query on the origin.
     OnOrigin(String),
-    /// Another address, by http.
+    /// Another address.
     Http {
+        /// Whether by https.
+        tls: bool,
         /// Host name or address, lower case, IPv6 in brackets.
         host: String,
         /// Port.

@@ -9,18 +9,21 @@ use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::keyset::BYTES_MAX;
+use super::tls;
 
 /// Where a key set is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A file.
     File(PathBuf),
-    /// An address, `http://host:port/target`.
+    /// An address, `http://host:port/target` or the same by https.
     Http {
+        /// Whether by https: then the system's certificates say who may answer.
+        tls: bool,
         /// A name or an address, IPv6 in brackets.
         host: String,
         /// The port.
@@ -37,6 +40,10 @@ pub(super) enum FetchError {
     File(std::io::Error),
     #[error("cannot be reached: {0}")]
     Connect(std::io::Error),
+    #[error("the system's certificates cannot be read: {0}; install ca-certificates or set SSL_CERT_FILE")]
+    Roots(String),
+    #[error("cannot be trusted: {0}")]
+    Tls(std::io::Error),
     #[error("answers badly: {0}")]
     Http(#[from] hyper::Error),
     #[error("answers with status {0}, and only 200 counts")]
@@ -54,7 +61,7 @@ pub(super) async fn fetch(place: &Place, longest: Duration) -> Result<Vec<u8>, F
     let fetched = async {
         match place {
             Place::File(path) => read(path).await,
-            Place::Http { host, port, target } => get(host, *port, target).await,
+            Place::Http { tls, host, port, target } => get(*tls, host, *port, target).await,
         }
     };
     tokio::time::timeout(longest, fetched).await.unwrap_or(Err(FetchError::Slow(longest)))
@@ -68,9 +75,21 @@ async fn read(path: &std::path::Path) -> Result<Vec<u8>, FetchError> {
     Ok(document)
 }
 
-async fn get(host: &str, port: u16, target: &str) -> Result<Vec<u8>, FetchError> {
+async fn get(tls: bool, host: &str, port: u16, target: &str) -> Result<Vec<u8>, FetchError> {
     let name = host.trim_matches(['[', ']']);
     let stream = TcpStream::connect((name, port)).await.map_err(FetchError::Connect)?;
+    if tls {
+        return ask(tls::dial(name, stream).await?, host, port, target).await;
+    }
+    ask(stream, host, port, target).await
+}
+
+async fn ask(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    host: &str,
+    port: u16,
+    target: &str,
+) -> Result<Vec<u8>, FetchError> {
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     // Ends with the sender, at the latest when the time is over.
     let conversing = tokio::spawn(connection);

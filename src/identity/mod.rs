@@ -13,6 +13,7 @@ mod settings;
 mod source;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod token;
 
 use http::HeaderMap;

@@ -122,6 +122,7 @@ impl Shop {
             audience: Some("app".into()),
             leeway: s(5),
             keys: Place::Http {
+                tls: false,
                 host: self.address.ip().to_string(),
                 port: self.address.port(),
                 target: "/keys.json".into(),

@@ -37,10 +37,11 @@ fn token(config: &Config, room: &RoomConfig, jwt: &JwtConfig) -> TokenSettings {
         leeway: room.leeway,
         keys: match &jwt.jwks {
             JwksConfig::File(path) => Place::File(path.clone()),
-            JwksConfig::Http { host, port, target } => {
-                Place::Http { host: host.clone(), port: *port, target: target.clone() }
+            JwksConfig::Http { tls, host, port, target } => {
+                Place::Http { tls: *tls, host: host.clone(), port: *port, target: target.clone() }
             }
             JwksConfig::OnOrigin(target) => Place::Http {
+                tls: false,
                 host: config.origin.host.clone(),
                 port: config.origin.port,
                 target: target.clone(),

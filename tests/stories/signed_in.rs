@@ -1,15 +1,18 @@
 //! Accounts by signed tokens of the shop (field reports W022 and W023): no other token makes an account, and the
 //! shop's keys are asked for seldom, whatever is presented.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::eventually::eventually;
+use crate::support::home::Home;
 use crate::support::http::{Ask, Reply};
 use crate::support::origin::Origin;
 use crate::support::plan::Plan;
 use crate::support::ropeline::Ropeline;
+use crate::support::secure;
 use crate::support::tokens::{ShopKey, forgeries, seconds_from_now};
 use crate::support::visitor::{App, Visitor};
 
@@ -163,4 +166,26 @@ async fn an_application_waits_by_its_ticket_and_goes_in_by_its_account() {
     assert!(
         !browser.with_cookie("rl_p_sale", app.pass.as_ref().unwrap()).open("/buy").await.unwrap().is_ours()
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_come_by_https_from_whom_the_system_trusts_and_from_nobody_else() {
+    let key = ShopKey::new("spring");
+    let document = Arc::new(Mutex::new(json!({"keys": [key.public()]}).to_string()));
+    let port = secure::serve(document).await;
+    let origin = Origin::start().await;
+    for (host, trusted, status) in
+        [("localhost", true, 201), ("127.0.0.1", true, 201), ("localhost", false, 503)]
+    {
+        let table = format!("kind = \"jwt\", jwks = \"https://{host}:{port}/keys\", audience = \"line\"");
+        let plan = Plan::before(&origin).rate("1/min").identity(&table);
+        let mut ropeline = Ropeline::planned(&plan, &Arc::new(Home::new()));
+        if trusted {
+            ropeline.env = vec![("SSL_CERT_FILE", secure::AUTHORITY.to_owned())];
+        }
+        ropeline.up().await;
+        ropeline.until_state("open").await;
+        let joined = join(&ropeline, &key.token_of("anna")).await;
+        assert_eq!(joined.status, status, "{host} {trusted}: {} {}", joined.text(), ropeline.log());
+    }
 }

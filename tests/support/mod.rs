@@ -17,6 +17,7 @@ pub mod raw;
 pub mod redis;
 pub mod relay;
 pub mod ropeline;
+pub mod secure;
 pub mod tokens;
 pub mod visitor;
 pub mod websocket;

@@ -27,6 +27,8 @@ pub struct Ropeline {
     pub home: Arc<Home>,
     ports: Ports,
     command: Vec<String>,
+    /// Variables of its environment besides the test's own.
+    pub env: Vec<(&'static str, String)>,
     log: PathBuf,
     process: Option<Process>,
 }
@@ -67,13 +69,14 @@ impl Ropeline {
     /// An instance that is started with these arguments.
     pub fn with_command(room: &'static str, home: &Arc<Home>, ports: Ports, command: Vec<String>) -> Self {
         let log = home.path().join(format!("log-{:x}", chance::bits()));
-        Self { room, home: Arc::clone(home), ports, command, log, process: None }
+        Self { room, home: Arc::clone(home), ports, command, env: Vec::new(), log, process: None }
     }
 
     /// Starts it and waits until it listens on both of its listeners.
     pub async fn up(&mut self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ropeline"));
         command.args(&self.command).current_dir(self.home.path());
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         self.process = Some(Process::start("ropeline", &mut command, &self.log, ""));
         within("ropeline listens", START, async || self.listens().await).await;
     }

@@ -329,10 +329,6 @@ fn values_of_later_features_are_refused_as_such() {
         assert!(report.starts_with(&format!("f:2: {table}.{key}: ")), "{report}");
         assert!(report.contains("not yet supported"), "{report}");
     }
-    room(
-        "identity = { kind = \"jwt\", jwks = \"https://id.example/keys\" }",
-        &["f:7: room[0].identity.jwks: not yet supported: "],
-    );
     let https = report(&BASE.replace("http://", "https://"));
     assert!(https.contains("f:2: origin.url: not yet supported"), "{https}");
 }

@@ -56,7 +56,7 @@ identity = { kind = "cookie", name = "Session" }
 id = "f"
 paths = ["/f"]
 release.rate = "3/h"
-identity = { kind = "jwt", name = "Session", jwks = "file:k.json", claim = "id" }
+identity = { kind = "jwt", name = "Session", jwks = "https://Id.example/k", claim = "id" }
 [[cache]]
 paths = ["/c/*"]
 query = ["d"]
