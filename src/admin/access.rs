@@ -60,6 +60,22 @@ pub(super) struct Operator {
     pub(super) name: String,
 }
 
+/// Somebody who may end single stays: an operator, or the shop itself.
+#[derive(Debug, Clone)]
+pub(super) struct Ender(pub(super) Operator);
+
+impl FromRequestParts<Admin> for Ender {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Refusal> {
+        let holder = identify(parts, admin)?;
+        match holder.role {
+            Role::Operator | Role::Origin => Ok(Self(Operator { name: holder.name })),
+            Role::Viewer => Err(Refusal::WrongRole("This needs a token with the role operator or origin.")),
+        }
+    }
+}
+
 impl FromRequestParts<Admin> for Viewer {
     type Rejection = Refusal;
 

@@ -16,7 +16,7 @@ use super::router::Admin;
 use super::version::{self, Precondition};
 use crate::metrics;
 use crate::queue::{StoreError, View};
-use crate::room::{Control, RoomId, ScheduleChange, Snapshot};
+use crate::room::{Control, Number, RoomId, ScheduleChange, Snapshot};
 
 /// What an operator asked for.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) enum Change {
     Control(Control),
     /// The room itself.
     Create,
+    /// The end of one stay.
+    End(Number),
 }
 
 impl Change {
@@ -57,6 +59,7 @@ impl Change {
             Self::Control(Control::Seed(lineage, _)) => format!("lineage={lineage}"),
             Self::Control(Control::DrawValue(value)) => format!("value={value:?}"),
             Self::Control(Control::Open | Control::Close | Control::Follow) => String::new(),
+            Self::End(number) => format!("number={number}"),
         }
     }
 
@@ -76,6 +79,7 @@ impl Change {
             Self::Control(Control::Seed(..)) => "seed",
             Self::Control(Control::DrawValue(_)) => "draw value",
             Self::Create => "create",
+            Self::End(_) => "end",
         }
     }
 }
@@ -122,6 +126,7 @@ async fn one_by_one(
     let made = match change {
         Change::Control(control) => admin.desk.control(room, control).await,
         Change::Create => admin.desk.create(room).await,
+        Change::End(number) => admin.desk.end(room, number).await,
     };
     report(who, room, word, &what, &made);
     match made {

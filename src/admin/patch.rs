@@ -42,6 +42,26 @@ pub(super) fn reason(fields: &Fields) -> Result<Option<String>, String> {
     Ok(reason)
 }
 
+/// What is to be revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Revocation {
+    /// Every admission that was made so far.
+    All,
+    /// The one with this id.
+    One(String),
+}
+
+/// `{"all": true}` or `{"admission": "<jti>"}`.
+pub(super) fn revocation(fields: &Fields) -> Result<Revocation, String> {
+    let wanted =
+        "say {\"all\": true} for every admission so far, or {\"admission\": \"<jti of a pass>\"} for one";
+    match fields.0.as_slice() {
+        [(name, Value::Bool(true))] if name == "all" => Ok(Revocation::All),
+        [(name, Value::String(id))] if name == "admission" => Ok(Revocation::One(id.clone())),
+        _ => Err(wanted.to_owned()),
+    }
+}
+
 fn set(patch: &mut Patch, name: &str, value: &Value) -> Result<(), String> {
     match name {
         "rate" => patch.rate = Some(optional(value, rate)?),

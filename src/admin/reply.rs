@@ -19,6 +19,8 @@ pub(super) const NOT_FOUND: Problem =
     Problem::new("not-found", StatusCode::NOT_FOUND, "There is nothing here");
 pub(super) const ROOM_UNKNOWN: Problem =
     Problem::new("room-unknown", StatusCode::NOT_FOUND, "There is no such room");
+pub(super) const ADMISSION_UNKNOWN: Problem =
+    Problem::new("admission-unknown", StatusCode::NOT_FOUND, "There is no such admission");
 pub(super) const METHOD: Problem =
     Problem::new("method-not-allowed", StatusCode::METHOD_NOT_ALLOWED, "This cannot be done here");
 pub(super) const BAD_BODY: Problem =
@@ -51,6 +53,13 @@ pub(super) fn document(document: &impl Serialize, version: Option<&str>) -> Resp
     if let Some(version) = version.and_then(|v| HeaderValue::from_str(v).ok()) {
         response.headers_mut().insert(header::ETAG, version);
     }
+    response
+}
+
+/// Done, and nothing to say.
+pub(super) fn nothing() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
     response
 }
 

@@ -5,17 +5,20 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRequestParts, Path, RawPathParams, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use tokio::sync::Mutex;
 
-use super::access::{Doorkeeper, Failures, Operator, Viewer};
+use super::access::{Doorkeeper, Ender, Failures, Operator, Viewer};
 use super::body::Fields;
 use super::change::{self, Change};
 use super::desk::Desk;
 use super::document::{RoomDocument, RoomsDocument};
-use super::reply::{self, BAD_BODY, BAD_PRECONDITION, BAD_SETTING, METHOD, NOT_FOUND, ROOM_UNKNOWN};
+use super::patch::Revocation;
+use super::reply::{
+    self, ADMISSION_UNKNOWN, BAD_BODY, BAD_PRECONDITION, BAD_SETTING, METHOD, NOT_FOUND, ROOM_UNKNOWN,
+};
 use super::version::{self, Precondition};
 use super::{Settings, health, patch};
 use crate::metrics;
@@ -74,6 +77,8 @@ pub fn router(parts: Parts, settings: &Settings) -> Router {
         .route("/v1/rooms/{room}/resume", post(resume))
         .route("/v1/rooms/{room}/create", post(create))
         .route("/v1/rooms/{room}/flush", post(flush))
+        .route("/v1/rooms/{room}/revoke", post(revoke))
+        .route("/v1/rooms/{room}/passes/{admission}", delete(end))
         .fallback(async || reply::problem(NOT_FOUND, "No such path on the admin listener.", None))
         .method_not_allowed_fallback(async || reply::problem(METHOD, "See the Allow header.", None))
         .with_state(Admin(Arc::new(shared)))
@@ -86,10 +91,25 @@ impl FromRequestParts<Admin> for Room {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut http::request::Parts, admin: &Admin) -> Result<Self, Response> {
-        let named = Path::<String>::from_request_parts(parts, admin).await.ok();
-        let id = named.and_then(|Path(name)| RoomId::new(&name));
+        let named = RawPathParams::from_request_parts(parts, admin).await.ok();
+        let id =
+            named.and_then(|all| all.iter().find_map(|(key, v)| (key == "room").then(|| RoomId::new(v))?));
         let known = id.and_then(|id| admin.desk.view(&id).map(|view| Self(id, view)));
         known.ok_or_else(|| reply::problem(ROOM_UNKNOWN, "The settings have no room of this name.", None))
+    }
+}
+
+/// The admission id in the path.
+struct Admission(String);
+
+impl FromRequestParts<Admin> for Admission {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut http::request::Parts, admin: &Admin) -> Result<Self, Response> {
+        let named = Path::<(String, String)>::from_request_parts(parts, admin).await;
+        named
+            .map(|Path((_, admission))| Self(admission))
+            .map_err(|_| reply::problem(ADMISSION_UNKNOWN, "The path names no admission.", None))
     }
 }
 
@@ -171,6 +191,48 @@ async fn flush(
 ) -> Response {
     let lineage = (admin.lineage)();
     bare(admin, who, id, condition, &fields, Change::Control(Control::Flush(lineage))).await
+}
+
+/// One admission, or all that were made so far. Neither is not taken for all.
+async fn revoke(
+    who: Operator,
+    Room(id, _): Room,
+    condition: Precondition,
+    State(admin): State<Admin>,
+    fields: Fields,
+) -> Response {
+    match patch::revocation(&fields) {
+        Ok(Revocation::All) => {
+            change::make(admin, who, id, condition, Change::Control(Control::RevokeBefore)).await
+        }
+        Ok(Revocation::One(admission)) => end_one(admin, who, id, condition, &admission).await,
+        Err(why) => reply::problem(BAD_BODY, &why, None),
+    }
+}
+
+async fn end(
+    Ender(who): Ender,
+    Room(id, _): Room,
+    Admission(admission): Admission,
+    State(admin): State<Admin>,
+) -> Response {
+    match end_one(admin, who, id, Precondition::None, &admission).await {
+        done if done.status().is_success() => reply::nothing(),
+        other => other,
+    }
+}
+
+async fn end_one(
+    admin: Admin,
+    who: Operator,
+    id: RoomId,
+    condition: Precondition,
+    admission: &str,
+) -> Response {
+    match admin.desk.admission(&id, admission) {
+        Some(number) => change::make(admin, who, id, condition, Change::End(number)).await,
+        None => reply::problem(ADMISSION_UNKNOWN, "The room's present life has no such admission.", None),
+    }
 }
 
 /// A change without fields.

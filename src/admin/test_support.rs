@@ -39,7 +39,7 @@ pub(crate) fn snapshot() -> Snapshot {
         reach: 150,
         admitted: 11_500,
         granted: 0,
-        active: 0,
+        active: 9,
         departed: 0,
         ended_to: 0,
         revoked_before: Micros(0),
@@ -149,6 +149,16 @@ impl Desk for FakeDesk {
         let fresh = || Arc::new(Snapshot { last: Number(0), frontier: Number(0), admitted: 0, ..snapshot() });
         self.kept.lock().unwrap().entry(room.clone()).or_insert_with(fresh);
         self.change(room, |_| {})
+    }
+
+    fn admission(&self, _room: &RoomId, id: &str) -> Option<Number> {
+        (id == "seven").then_some(Number(7))
+    }
+
+    async fn end(&self, room: &RoomId, number: Number) -> Result<Arc<Snapshot>, StoreError> {
+        assert_eq!(number, Number(7));
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.change(room, |snapshot| snapshot.active = snapshot.active.saturating_sub(1))
     }
 
     fn readiness(&self) -> Readiness {

@@ -137,6 +137,27 @@ async fn roles_are_kept() {
 }
 
 #[tokio::test]
+async fn stays_are_ended_one_by_one_or_all_at_once_and_never_by_mistake() {
+    let api = Served::start().await;
+    assert_eq!(api.get(ROOM).await.json()["line"]["active"], 9);
+    let pass = |id: &str| format!("{ROOM}/passes/{id}");
+    for (token, id, status) in
+        [("shop", "seven", 204), ("act", "seven", 204), ("see", "seven", 403), ("shop", "eight", 404)]
+    {
+        assert_eq!(api.ask("DELETE", &pass(id), token, &[], "").await.status, status, "{token} {id}");
+    }
+    assert_eq!(api.get(ROOM).await.json()["line"]["active"], 7);
+    let revoke = format!("{ROOM}/revoke");
+    for body in ["", "{}", r#"{"all":false}"#, r#"{"all":true,"admission":"seven"}"#, r#"{"admission":7}"#] {
+        assert_eq!(api.act("POST", &revoke, body).await.slug(), "bad-body", "{body}");
+    }
+    assert_eq!(api.act("POST", &revoke, r#"{"admission":"eight"}"#).await.slug(), "admission-unknown");
+    assert_eq!(api.act("POST", &revoke, r#"{"admission":"seven"}"#).await.status, 200);
+    assert_eq!(api.act("POST", &revoke, r#"{"all":true}"#).await.json()["line"]["active"], 0);
+    assert_eq!(api.ask("POST", &revoke, "shop", &[], r#"{"all":true}"#).await.status, 403);
+}
+
+#[tokio::test]
 async fn wrong_tokens_slow_their_address_down() {
     let api = Served::start().await;
     for _ in 0..3 {

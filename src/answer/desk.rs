@@ -42,7 +42,7 @@ pub struct Desk {
     cors_origins: Vec<String>,
     pub(super) streams: Connections,
     pub(super) stop: watch::Receiver<bool>,
-    clock: Clock,
+    pub(super) clock: Clock,
 }
 
 /// Addresses that the waiting page needs.

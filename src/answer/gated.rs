@@ -8,9 +8,10 @@ use super::account::Who;
 use super::cookies::{Kind, TICKET_MAX_AGE};
 use super::desk::Desk;
 use super::intent::{Intent, is_cross_site};
-use super::room::{Place, RoomDesk, Trouble, Visitor};
-use super::{Permit, Request, Verdict, reply};
-use crate::room::Micros;
+use super::room::{Held, Place, RoomDesk, Trouble, Visitor};
+use super::stay::{self, Renewed};
+use super::{Permit, Request, Stay, Verdict, reply};
+use crate::room::{Micros, Number};
 use crate::token::IssuedPass;
 
 impl Desk {
@@ -18,15 +19,9 @@ impl Desk {
     pub(super) async fn gated(&self, room: &RoomDesk, request: &Request<'_>) -> Verdict {
         let now = self.now();
         let who = room.who(request, now).await;
-        if let Some((pass, token)) = room.pass(request, now, &who) {
-            room.sharing.used(room.line.room(), &pass, request.client);
-            return Verdict::Forward(Permit {
-                room: Some(room.line.room().clone()),
-                visitor: Some(pass.visitor.clone()),
-                pass: Some(token),
-                not_before: (pass.not_before > now).then_some(pass.not_before),
-                ..Permit::open()
-            });
+        if let Some(held) = room.pass(request, now, &who) {
+            room.sharing.used(room.line.room(), &held.pass, request.client);
+            return Verdict::Forward(self.inside(room, request, held, now));
         }
         if let Some(answer) = self.without_account(room, request, &who) {
             return Verdict::Answer(answer);
@@ -37,12 +32,56 @@ impl Desk {
             return Verdict::Answer(reply::gated(self, room, request, &Visitor::Nobody));
         }
         match self.visitor(room, request, room.hold(), &who).await {
-            Ok(Visitor::Admitted(place, pass)) => forward(room, request, &place, &pass, now),
+            Ok(Visitor::Admitted(place, pass)) => {
+                Verdict::Forward(self.enters(room, request, &place, &pass, now))
+            }
             Ok(visitor) if intent == Intent::Navigation => {
                 Verdict::Answer(reply::page(self, room, request, &visitor))
             }
             Ok(visitor) => Verdict::Answer(reply::gated(self, room, request, &visitor)),
             Err(trouble) => Verdict::Answer(self.unavailable(room, request, intent, &trouble, &who)),
+        }
+    }
+
+    /// Somebody who is inside: the use counts, and what earlier uses have won is handed out.
+    fn inside(&self, room: &RoomDesk, request: &Request<'_>, held: Held, now: Micros) -> Permit {
+        let Renewed { header, cookies } = stay::renewed(room, request, &held, now);
+        let Held { pass, token, .. } = held;
+        let whose = (pass.lineage, pass.number);
+        let stay = Stay::new(room, &self.clock, request.https, whose, (pass.not_before, pass.expires));
+        Permit {
+            room: Some(room.line.room().clone()),
+            visitor: Some(pass.visitor.clone()),
+            pass: Some(token),
+            not_before: (pass.not_before > now).then_some(pass.not_before),
+            cookies,
+            renewed: header,
+            stay: Some(Box::new(stay)),
+            bearer_is_ours: false,
+        }
+    }
+
+    /// The turn has come with this very request: it goes on at its slot, and the answer brings the pass.
+    fn enters(
+        &self,
+        room: &RoomDesk,
+        request: &Request<'_>,
+        place: &Place,
+        pass: &IssuedPass,
+        now: Micros,
+    ) -> Permit {
+        let (slot, printed) = (Micros(pass.claims.slot), Micros(pass.claims.exp * 1_000_000));
+        let whose = (pass.lineage, Number(pass.claims.num));
+        let stay = Stay::new(room, &self.clock, request.https, whose, (slot, printed));
+        Permit {
+            room: Some(room.line.room().clone()),
+            visitor: Some(pass.claims.sub.clone()),
+            pass: Some(pass.token.clone()),
+            not_before: (slot > now).then_some(slot),
+            cookies: tokens(room, request, place, Some(pass), now),
+            renewed: None,
+            stay: Some(Box::new(stay)),
+            bearer_is_ours: false,
         }
     }
 
@@ -78,19 +117,6 @@ impl Desk {
         let visitor = held.map_or(Visitor::Nobody, |(_, place)| Visitor::Waiting(place));
         reply::unavailable(self, room, request, &visitor, intent == Intent::Navigation)
     }
-}
-
-/// The turn has come with this very request: it goes on at its slot, and the answer brings the pass.
-fn forward(room: &RoomDesk, request: &Request<'_>, place: &Place, pass: &IssuedPass, now: Micros) -> Verdict {
-    let slot = Micros(pass.claims.slot);
-    Verdict::Forward(Permit {
-        room: Some(room.line.room().clone()),
-        visitor: Some(pass.claims.sub.clone()),
-        pass: Some(pass.token.clone()),
-        not_before: (slot > now).then_some(slot),
-        cookies: tokens(room, request, place, Some(pass), now),
-        ..Permit::open()
-    })
 }
 
 /// `Set-Cookie` lines that a visitor should get: the ticket of a new place, the pass of an admission. An

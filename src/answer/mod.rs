@@ -18,6 +18,7 @@ mod reserved;
 mod room;
 mod settings;
 mod sharing;
+mod stay;
 mod types;
 
 pub use desk::{Clock, Desk};
@@ -25,4 +26,5 @@ pub use events::Events;
 pub(crate) use finish::finish;
 pub use problem::{Problem, problem};
 pub use settings::{Accounts, RoomSettings, SameSite, Settings};
+pub use stay::Stay;
 pub use types::{Answer, Door, Gate, Permit, Reply, Request, Verdict};

@@ -140,7 +140,7 @@ fn pass_document(request: &Request<'_>, visitor: &Visitor, shown: bool) -> Optio
     if request.door == Door::Crowd {
         return None;
     }
-    let IssuedPass { token, claims } = &**pass;
+    let IssuedPass { token, claims, .. } = &**pass;
     let expires_at = rfc3339(Micros(claims.exp * 1_000_000));
     Some(PassDocument { expires_at, token: shown.then(|| token.clone()) })
 }

@@ -14,7 +14,7 @@ use super::room::{Place, RoomDesk, Trouble, Visitor, bearer};
 use super::{Answer, Door, Problem, Reply, Request, problem, query, reply};
 use crate::metrics;
 use crate::queue::View;
-use crate::room::Micros;
+use crate::room::{EndCause, Micros};
 use crate::token::Ticket;
 
 /// A poll of somebody whose turn is near is held for so long at most: then the pick-up is at once. Longer would
@@ -100,6 +100,10 @@ impl Desk {
             ["ticket"] => match only(request, &[Method::DELETE]) {
                 Some(refused) => refused,
                 None => self.leave(room, request).await,
+            },
+            ["pass"] => match only(request, &[Method::DELETE]) {
+                Some(refused) => refused,
+                None => self.depart(room, request).await,
             },
             _ => problem(NOT_FOUND, "", None),
         }
@@ -225,6 +229,29 @@ impl Desk {
         answer
     }
 
+    /// Ends the visitor's stay in the shop; repeatable. The place inside is free once this is answered.
+    async fn depart(&self, room: &RoomDesk, request: &Request<'_>) -> Answer {
+        if self.is_foreign(request) {
+            return problem(CROSS_SITE, "", None);
+        }
+        let who = room.who(request, self.now()).await;
+        if let Some(held) = room.pass(request, self.now(), &who)
+            && room.line.end(held.pass.number, EndCause::Visitor).await.is_err()
+        {
+            return unavailable(room);
+        }
+        let mut answer = reply::json(StatusCode::NO_CONTENT, &());
+        answer.headers.remove(header::CONTENT_TYPE);
+        answer.body.clear();
+        if request.door == Door::Edge {
+            for kind in [Kind::Pass, Kind::Ticket] {
+                let cleared = room.cookies.clear(kind, request.https);
+                answer.headers.extend(cleared.map(|cookie| (header::SET_COOKIE, cookie)));
+            }
+        }
+        answer
+    }
+
     /// Another site that is not on the list.
     pub(super) fn is_foreign(&self, request: &Request<'_>) -> bool {
         let origin = request.headers.get(header::ORIGIN).and_then(|v| v.to_str().ok());
@@ -241,7 +268,7 @@ impl Desk {
                 answer.headers.insert(name, HeaderValue::from_static(value));
             };
             set(header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE");
-            set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type");
+            set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type, X-Ropeline-Pass");
             set(header::ACCESS_CONTROL_MAX_AGE, "600");
         }
         answer

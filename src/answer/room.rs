@@ -32,6 +32,15 @@ pub(super) struct RoomDesk {
     pub(super) sharing: Arc<Sharing>,
 }
 
+/// A valid pass that a request showed.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) pass: Arc<Pass>,
+    pub(super) token: String,
+    /// Shown by the header for clients without cookies.
+    pub(super) by_header: bool,
+}
+
 /// What is known of a visitor after asking.
 #[derive(Debug, Clone)]
 pub(super) enum Visitor {
@@ -103,22 +112,22 @@ impl From<CannotSign> for Trouble {
 }
 
 impl RoomDesk {
-    /// The valid pass of a request, and its text, if it is this visitor's. No store call.
-    pub(super) fn pass<'r>(
-        &self,
-        request: &Request<'r>,
-        now: Micros,
-        who: &Who,
-    ) -> Option<(Arc<Pass>, String)> {
+    /// The valid pass of a request, if it is this visitor's and its stay goes on. No store call.
+    pub(super) fn pass(&self, request: &Request<'_>, now: Micros, who: &Who) -> Option<Held> {
         let cookies = self.cookies.values(Kind::Pass, request.https, request.headers);
         let header = request.headers.get(PASS_HEADER).and_then(|v| v.to_str().ok());
-        header.into_iter().chain(cookies).find_map(|text| {
+        let shown = header.map(|text| (text, true)).into_iter().chain(cookies.map(|text| (text, false)));
+        shown.into_iter().find_map(|(text, by_header)| {
             match self.keyring.check_pass(self.line.room(), text, now, self.settings.leeway) {
-                Ok(pass) if who.holds(pass.bound) => Some((pass, text.to_owned())),
-                Ok(_) => {
+                Ok(pass) if !who.holds(pass.bound) => {
                     metrics::token_refused(metrics::Token::Pass, OTHERS);
                     None
                 }
+                Ok(pass) if self.line.is_over(pass.lineage, pass.number, pass.not_before) => {
+                    metrics::token_refused(metrics::Token::Pass, "over");
+                    None
+                }
+                Ok(pass) => Some(Held { pass, token: text.to_owned(), by_header }),
                 Err(fault) => {
                     metrics::token_refused(metrics::Token::Pass, fault.label());
                     None
@@ -177,7 +186,7 @@ impl RoomDesk {
             return Ok(if left { Visitor::Left(place) } else { Visitor::Waiting(place) });
         }
         let standing = self.line.ask(ticket.number, patience).await?;
-        self.visitor(place, standing, ticket.lineage, snapshot.rules.pass_ttl, ticket.bound)
+        self.visitor(place, standing, ticket.lineage, ticket.bound)
     }
 
     /// Takes a place, or finds the one that the account has, and waits for the turn if that comes at once.
@@ -203,7 +212,7 @@ impl RoomDesk {
         // The place is made: if the store goes away now, it is kept and told as waiting.
         let standing =
             if near { self.line.ask(number, patience).await.unwrap_or(Standing::Waiting) } else { standing };
-        self.visitor(place, standing, lineage, snapshot.rules.pass_ttl, bound)
+        self.visitor(place, standing, lineage, bound)
     }
 
     fn visitor(
@@ -211,27 +220,27 @@ impl RoomDesk {
         place: Place,
         standing: Standing,
         lineage: Lineage,
-        ttl: Duration,
         bound: Option<Binding>,
     ) -> Result<Visitor, Trouble> {
         Ok(match standing {
             Standing::Waiting => Visitor::Waiting(place),
-            Standing::Admitted(admission) => self.admitted(place, admission, lineage, ttl, bound)?,
+            Standing::Admitted(admission) => {
+                Visitor::Admitted(place, Box::new(self.issue(lineage, admission, bound)?))
+            }
             Standing::Left => Visitor::Left(place),
             Standing::Lapsed | Standing::Unknown => Visitor::Lapsed(place),
         })
     }
 
-    fn admitted(
+    /// The pass of an admission. It prints what the store has acknowledged and nothing beyond.
+    pub(super) fn issue(
         &self,
-        place: Place,
-        admission: Admission,
         lineage: Lineage,
-        ttl: Duration,
+        admission: Admission,
         bound: Option<Binding>,
-    ) -> Result<Visitor, Trouble> {
-        let pass = self.keyring.issue_pass(self.line.room(), lineage, admission, ttl, bound)?;
-        Ok(Visitor::Admitted(place, Box::new(pass)))
+    ) -> Result<IssuedPass, CannotSign> {
+        let lasts = admission.until.since(admission.slot);
+        self.keyring.issue_pass(self.line.room(), lineage, admission, lasts, bound)
     }
 
     pub(super) fn view(&self) -> View {

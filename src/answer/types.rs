@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-use super::Events;
+use super::{Events, Stay};
 use crate::metrics::RequestOutcome;
 use crate::room::{Micros, RoomId};
 use crate::route::{Host, Target};
@@ -86,6 +86,8 @@ pub struct Permit {
     pub(super) not_before: Option<Micros>,
     pub(super) cookies: Vec<HeaderValue>,
     pub(super) bearer_is_ours: bool,
+    pub(super) renewed: Option<HeaderValue>,
+    pub(super) stay: Option<Box<Stay>>,
 }
 
 impl Permit {
@@ -98,6 +100,8 @@ impl Permit {
             not_before: None,
             cookies: Vec::new(),
             bearer_is_ours: false,
+            renewed: None,
+            stay: None,
         }
     }
 
@@ -131,6 +135,27 @@ impl Permit {
         self.bearer_is_ours
     }
 
+    /// A renewed pass for the response header `x-ropeline-pass`: for those who sent theirs that way.
+    #[must_use]
+    pub fn renewed(&self) -> Option<&HeaderValue> {
+        self.renewed.as_ref()
+    }
+
+    /// The stay that the permit is for; `None` where no pass was asked for.
+    #[must_use]
+    pub fn stay(&self) -> Option<&Stay> {
+        self.stay.as_deref()
+    }
+
+    /// The stay has ended with this very response: it takes the visitor's tokens away.
+    pub fn end(&mut self) {
+        self.renewed = None;
+        if let Some(stay) = &self.stay {
+            stay.end();
+            self.cookies = stay.cleared();
+        }
+    }
+
     /// `Set-Cookie` values for the response, whatever the origin answers.
     #[must_use]
     pub fn cookies(&self) -> &[HeaderValue] {
@@ -149,6 +174,8 @@ impl Permit {
             not_before,
             cookies: vec![HeaderValue::from_static("rl_p_a=the.pass; HttpOnly; Path=/")],
             bearer_is_ours: false,
+            renewed: None,
+            stay: None,
         }
     }
 }

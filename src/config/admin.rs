@@ -45,8 +45,8 @@ fn role(text: &str) -> Parsed<Role> {
     match text {
         "viewer" => Ok(Role::Viewer),
         "operator" => Ok(Role::Operator),
-        "origin" => Err(format!("\"origin\" is {}", super::report::NOT_YET)),
-        _ => Err(format!("expected \"viewer\" or \"operator\", found {}", quoted(text))),
+        "origin" => Ok(Role::Origin),
+        _ => Err(format!("expected \"viewer\", \"operator\" or \"origin\", found {}", quoted(text))),
     }
 }
 

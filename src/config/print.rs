@@ -127,6 +127,7 @@ fn token(out: &mut Out, token: &TokenConfig) {
         match token.role {
             Role::Viewer => "viewer",
             Role::Operator => "operator",
+            Role::Origin => "origin",
         },
     );
     let start: String = token.sha256.iter().take(4).map(|byte| format!("{byte:02x}")).collect();

@@ -145,6 +145,8 @@ pub enum Role {
     Viewer,
     /// Read and act.
     Operator,
+    /// The shop itself: end single stays, nothing else.
+    Origin,
 }
 
 /// One `[[room]]`.

@@ -190,6 +190,11 @@ pub fn left(room: &RoomId) {
     counter!(t::LEAVES.name, "room" => name(room)).increment(1);
 }
 
+/// A stay was ended; `cause` is one of a few words.
+pub fn stay_ended(room: &RoomId, cause: &'static str) {
+    counter!(t::STAYS_ENDED.name, "cause" => cause, "room" => name(room)).increment(1);
+}
+
 /// So many visitors' requests are held until their turn.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 pub fn turns_held(room: &RoomId, held: usize) {
@@ -299,6 +304,7 @@ mod tests {
         ConnectionRefusal::ALL.iter().for_each(|cause| connection_refused(Listener::Edge, *cause));
         Join::ALL.iter().for_each(|outcome| joined(&room, *outcome));
         polled(&room);
+        stay_ended(&room, "shop");
         left(&room);
         turns_held(&room, 3);
         drop(OpenStream::of(&room));

@@ -69,6 +69,8 @@ table! {
         "Attempts to take a place, by outcome.";
     POLLS = Counter, Count, "ropeline_polls_total", ["room"],
         "Polls answered by this instance.";
+    STAYS_ENDED = Counter, Count, "ropeline_stays_ended_total", ["cause", "room"],
+        "Stays inside that were ended before they expired, by who ended them, at this instance.";
     LEAVES = Counter, Count, "ropeline_leaves_total", ["room"],
         "Places given up on purpose.";
     TURNS_HELD = Gauge, Count, "ropeline_turns_held", ["room"],

@@ -12,6 +12,9 @@
 //! | `Authorization`, where it holds a ticket of ours | the same; any other is the shop's |
 //! | our cookies `rl_t_*`, `rl_p_*` | tokens stay here; other cookies pass byte for byte |
 //!
+//! A response's `x-ropeline-*` are taken away too; `x-ropeline-end: pass` among them ends the visitor's stay.
+//! A renewed pass goes out as it was sent: as a cookie, or as the header `x-ropeline-pass`.
+//!
 //! Added: one line each of `X-Forwarded-For` (what a trusted proxy said, then the peer; else the peer alone),
 //! `X-Forwarded-Proto` and `X-Forwarded-Host`; `x-ropeline-pass`, `-room`, `-visitor` of the permit; the secret.
 
@@ -48,6 +51,8 @@ const TAKEN: &[&str] = &[
 pub(super) const PASS: &str = "x-ropeline-pass";
 const ROOM: &str = "x-ropeline-room";
 const VISITOR: &str = "x-ropeline-visitor";
+/// From the origin: the visitor's stay is over.
+const END: &str = "x-ropeline-end";
 const SECRET: &str = "x-ropeline-secret";
 
 /// Makes the origin's request out of the client's. Needs the permit: nothing is forwarded without one.
@@ -168,7 +173,15 @@ pub(super) fn undress(response: &mut ResponseHeader, permit: Option<&Permit>) ->
     for cookie in permit.cookies() {
         response.append_header(header::SET_COOKIE, cookie.clone())?;
     }
+    if let Some(pass) = permit.renewed() {
+        response.insert_header(PASS, pass.clone())?;
+    }
     Ok(())
+}
+
+/// Whether the shop says that it is done with the visitor: `x-ropeline-end: pass`.
+pub(super) fn ends_stay(headers: &HeaderMap) -> bool {
+    headers.get_all(END).iter().any(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"pass"))
 }
 
 /// Whatever version the origin spoke, we speak HTTP/1.1: pingora gives a body without a length the chunked coding,

@@ -12,6 +12,7 @@ use pingora::upstreams::peer::HttpPeer;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::upgrade;
+use crate::answer::Stay;
 
 /// How often a name is looked up again, and how soon after a failure.
 const REFRESH: Duration = Duration::from_secs(30);
@@ -141,7 +142,7 @@ impl Origin {
     }
 
     /// The peer for one request, every deadline set.
-    pub(super) fn peer(&self, upgrade: bool) -> Option<HttpPeer> {
+    pub(super) fn peer(&self, upgrade: bool, stay: Option<&Stay>) -> Option<HttpPeer> {
         let address = self.address()?;
         let mut peer = HttpPeer::new(address, self.tls, self.host.clone());
         let settings = &self.settings;
@@ -153,7 +154,7 @@ impl Origin {
         peer.options.idle_timeout = Some(settings.idle_timeout);
         peer.options.set_http_version(1, 1);
         if upgrade {
-            upgrade::prepare(&mut peer, settings.connect_timeout);
+            upgrade::prepare(&mut peer, settings.connect_timeout, stay.cloned());
         }
         Some(peer)
     }

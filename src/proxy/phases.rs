@@ -95,7 +95,8 @@ impl ProxyHttp for Phases {
         if !upgrade && ctx.deadline.is_none() {
             ctx.deadline = Instant::now().checked_add(self.origin.settings().total_timeout);
         }
-        self.origin.peer(upgrade).map(Box::new).ok_or_else(|| Error::new_up(NO_ADDRESS))
+        let stay = ctx.permit.as_ref().and_then(|permit| permit.stay()).filter(|_| upgrade);
+        self.origin.peer(upgrade, stay).map(Box::new).ok_or_else(|| Error::new_up(NO_ADDRESS))
     }
 
     /// Dresses the request; without a permit there is nothing to forward.
@@ -148,6 +149,9 @@ impl ProxyHttp for Phases {
         }
         if let Some(watch) = &mut ctx.watch {
             watch.answered(response.status);
+        }
+        if let Some(permit) = ctx.permit.as_deref_mut().filter(|_| forward::ends_stay(&response.headers)) {
+            permit.end();
         }
         forward::undress(response, ctx.permit.as_deref())
     }

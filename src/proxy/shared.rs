@@ -21,7 +21,7 @@ pub(super) const TO_SHARED_CACHES: [HeaderName; 5] = [
 
 /// The `Cache-Control` that must stand on an answer under this permit, or `None` where the origin's may stay.
 pub(super) fn control(permit: &Permit, headers: &HeaderMap) -> Option<HeaderValue> {
-    if !permit.cookies().is_empty() {
+    if !permit.cookies().is_empty() || permit.renewed().is_some() {
         return Some(ONE_VISITORS);
     }
     permit.room().map(|_| private(headers))
@@ -54,6 +54,9 @@ pub(super) fn keep_from_shared(headers: &mut HeaderMap, permit: &Permit) {
     }
     for cookie in permit.cookies() {
         headers.append(header::SET_COOKIE, cookie.clone());
+    }
+    if let Some(pass) = permit.renewed() {
+        headers.insert(super::forward::PASS, pass.clone());
     }
 }
 

@@ -4,6 +4,9 @@
 //! sees first. When a fast origin's `101` wins, the end of the body that comes after it is taken for the end of
 //! the upgraded connection, and both sides are closed. So the first read after a write yields once: whatever was
 //! to be sent is then taken first.
+//!
+//! An upgraded connection is a use of the visitor's pass for as long as it is open, and is cut when the stay ends:
+//! now and then a read asks whether it still goes on, and is the end of the connection if not.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,21 +23,28 @@ use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep};
+
+use crate::answer::Stay;
+
+/// Between two looks at the stay.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Keeps these connections apart from those of plain requests.
 const GROUP: u64 = 1;
 
 /// Has the peer reached over connections of this kind. They are not kept: after a refused upgrade as after a
 /// granted one the next request is better off with an ordinary connection.
-pub(super) fn prepare(peer: &mut HttpPeer, connect_timeout: Duration) {
+pub(super) fn prepare(peer: &mut HttpPeer, connect_timeout: Duration, stay: Option<Stay>) {
     peer.group_key = GROUP;
     peer.options.idle_timeout = Some(Duration::ZERO);
-    peer.options.custom_l4 = Some(Arc::new(Dial { connect_timeout }));
+    peer.options.custom_l4 = Some(Arc::new(Dial { connect_timeout, stay }));
 }
 
 #[derive(Debug)]
 struct Dial {
     connect_timeout: Duration,
+    stay: Option<Stay>,
 }
 
 #[async_trait]
@@ -45,7 +55,8 @@ impl L4Connect for Dial {
             .ok_or_else(|| Error::explain(ErrorType::ConnectError, "not an internet address"))?;
         match tokio::time::timeout(self.connect_timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                let socket = Courteous { stream, wrote: false };
+                let lease = self.stay.clone().map(Lease::new);
+                let socket = Courteous { stream, wrote: false, lease };
                 Ok(VirtualSocketStream::new(Box::new(socket)).into())
             }
             Ok(Err(error)) => Err(Error::because(kind_of(&error), "connecting for an upgrade", error)),
@@ -62,11 +73,36 @@ fn kind_of(error: &io::Error) -> ErrorType {
     }
 }
 
-/// A socket whose first read after a write yields once.
+/// A visitor's stay, looked at twice a second.
+#[derive(Debug)]
+struct Lease {
+    stay: Stay,
+    look: Pin<Box<Sleep>>,
+}
+
+impl Lease {
+    fn new(stay: Stay) -> Self {
+        Self { stay, look: Box::pin(tokio::time::sleep(LOOK)) }
+    }
+
+    /// Whether the connection must end; wakes the task for the next look.
+    fn poll_over(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.look.as_mut().poll(cx).is_ready() {
+            if !self.stay.goes_on() {
+                return true;
+            }
+            self.look.as_mut().reset(Instant::now() + LOOK);
+        }
+        false
+    }
+}
+
+/// A socket whose first read after a write yields once, and whose reads end with the visitor's stay.
 #[derive(Debug)]
 struct Courteous<S> {
     stream: S,
     wrote: bool,
+    lease: Option<Lease>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Courteous<S> {
@@ -78,6 +114,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Courteous<S> {
         if std::mem::take(&mut self.wrote) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
+        }
+        if self.lease.as_mut().is_some_and(|lease| lease.poll_over(cx)) {
+            return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
@@ -130,7 +169,7 @@ mod tests {
     async fn what_is_to_be_sent_goes_before_an_answer_that_is_there_already() {
         for _ in 0..100 {
             let (stream, mut origin) = tokio::io::duplex(64);
-            let mut socket = Courteous { stream, wrote: false };
+            let mut socket = Courteous { stream, wrote: false, lease: None };
             origin.write_all(b"101").await.unwrap();
             socket.write_all(b"GET").await.unwrap();
             let mut answer = [0u8; 3];

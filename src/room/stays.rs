@@ -19,6 +19,18 @@ pub enum EndCause {
     Operator,
 }
 
+impl EndCause {
+    /// One word for log and metrics.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Visitor => "visitor",
+            Self::Shop => "shop",
+            Self::Operator => "operator",
+        }
+    }
+}
+
 /// What an instance has to say of stays.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StayReport {

@@ -80,7 +80,7 @@ impl Server {
             let (crowd, stopping) = (Arc::clone(&crowd), stopping.clone());
             tasks.spawn(async move { crowd.serve(bound, stopping).await });
         }
-        let router = operators::router(config, &lines, counted.clone())?;
+        let router = operators::router(config, &lines, Arc::clone(&keyring), counted.clone())?;
         tasks.spawn(listeners.admin.serve(router, counted, stopping.clone()));
         tasks.spawn(resolved.until_stopped(stopping.clone()));
         tasks.spawn(upkeep(keyring, lines.clone(), stopping));

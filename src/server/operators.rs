@@ -13,19 +13,20 @@ use crate::config::{self, Config};
 use crate::limit;
 use crate::metrics;
 use crate::queue::{Line, StoreError, View};
-use crate::room::{Control, Lineage, RoomId, Snapshot};
+use crate::room::{Control, EndCause, Lineage, Number, RoomId, Snapshot};
 use crate::token::admin::{AdminToken, AdminTokens, Role, TokenDigest, make_admin_token_file};
-use crate::token::random;
+use crate::token::{Keyring, random};
 
 /// The API over these lines.
 pub(super) fn router(
     config: &Config,
     lines: &[Arc<Line>],
+    keyring: Arc<Keyring>,
     counted: metrics::Handle,
 ) -> Result<Router, StartError> {
     let failures = limit::Failures::new(&limit::FailuresSettings::default());
     let parts = Parts {
-        desk: Arc::new(Rooms(lines.to_vec())),
+        desk: Arc::new(Rooms { lines: lines.to_vec(), keyring }),
         doorkeeper: Arc::new(Tokens(tokens(config)?)),
         failures: Arc::new(Slowed(failures)),
         lineage: Arc::new(lineage),
@@ -51,6 +52,7 @@ fn tokens(config: &Config) -> Result<AdminTokens, StartError> {
         role: match token.role {
             config::Role::Viewer => Role::Viewer,
             config::Role::Operator => Role::Operator,
+            config::Role::Origin => Role::Origin,
         },
         sha256: TokenDigest::from(token.sha256),
     };
@@ -79,18 +81,21 @@ impl admin::Failures for Slowed {
     }
 }
 
-struct Rooms(Vec<Arc<Line>>);
+struct Rooms {
+    lines: Vec<Arc<Line>>,
+    keyring: Arc<Keyring>,
+}
 
 impl Rooms {
     fn line(&self, room: &RoomId) -> Option<&Arc<Line>> {
-        self.0.iter().find(|line| line.room() == room)
+        self.lines.iter().find(|line| line.room() == room)
     }
 }
 
 #[async_trait]
 impl admin::Desk for Rooms {
     fn rooms(&self) -> Vec<RoomId> {
-        self.0.iter().map(|line| line.room().clone()).collect()
+        self.lines.iter().map(|line| line.room().clone()).collect()
     }
 
     fn view(&self, room: &RoomId) -> Option<View> {
@@ -99,6 +104,17 @@ impl admin::Desk for Rooms {
 
     async fn control(&self, room: &RoomId, change: Control) -> Result<Arc<Snapshot>, StoreError> {
         self.line(room).ok_or(StoreError::NoRoom)?.control(change).await
+    }
+
+    fn admission(&self, room: &RoomId, id: &str) -> Option<Number> {
+        let lineage = self.line(room)?.view().snapshot?.lineage;
+        self.keyring.admission_number(room, lineage, id)
+    }
+
+    async fn end(&self, room: &RoomId, number: Number) -> Result<Arc<Snapshot>, StoreError> {
+        let line = self.line(room).ok_or(StoreError::NoRoom)?;
+        line.end(number, EndCause::Operator).await?;
+        line.view().snapshot.ok_or(StoreError::NoRoom)
     }
 
     async fn create(&self, room: &RoomId) -> Result<Arc<Snapshot>, StoreError> {

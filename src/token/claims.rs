@@ -6,10 +6,10 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, Header};
 use serde::Serialize;
 
-use super::CannotSign;
 use super::bound::Binding;
 use super::hash::derived_id;
 use super::keys::Keys;
+use super::{CannotSign, admission};
 use crate::room::{Admission, Lineage, Micros, Number, RoomId};
 
 /// Who issues passes.
@@ -24,7 +24,7 @@ pub struct PassClaims {
     pub aud: String,
     /// The visitor: a keyed hash, the same for all passes of a place.
     pub sub: String,
-    /// The admission: a keyed hash.
+    /// The admission: the number under a key.
     pub jti: String,
     /// The number of the place.
     pub num: u64,
@@ -52,6 +52,8 @@ pub struct IssuedPass {
     pub token: String,
     /// What it says.
     pub claims: PassClaims,
+    /// The life of the room that it was issued in.
+    pub lineage: Lineage,
 }
 
 /// A pass that was verified.
@@ -92,7 +94,7 @@ pub(super) fn issue(
         iss: ISSUER,
         aud: room.as_str().to_owned(),
         sub: derived_id(&keys.identity, "visitor", room, lineage, admission.number),
-        jti: derived_id(&keys.identity, "admission", room, lineage, admission.number),
+        jti: admission::id(&keys.identity, room, lineage, admission.number).ok_or(CannotSign)?,
         num: admission.number.0,
         adm: nbf,
         iat: nbf,
@@ -106,7 +108,7 @@ pub(super) fn issue(
     let mut header = Header::new(Algorithm::EdDSA);
     header.kid = Some(key.kid.as_str().to_owned());
     let token = jsonwebtoken::encode(&header, &claims, &key.signing).map_err(|_| CannotSign)?;
-    Ok(IssuedPass { token, claims })
+    Ok(IssuedPass { token, claims, lineage })
 }
 
 #[cfg(test)]
@@ -122,7 +124,7 @@ mod tests {
         let issue =
             || bench.keyring.issue_pass(&room("spring"), LINEAGE, admission(7), HALF_AN_HOUR, None).unwrap();
         assert_eq!(issue(), issue());
-        let IssuedPass { token, claims } = issue();
+        let IssuedPass { token, claims, .. } = issue();
         assert!(token.len() < 700, "{}", token.len());
         assert_eq!((claims.nbf, claims.exp, claims.slot), (NOW.seconds(), NOW.seconds() + 1800, NOW.0));
         let pass = bench.keyring.check_pass(&room("spring"), &token, NOW, Duration::ZERO).unwrap();

@@ -34,7 +34,7 @@ use super::files::in_dir;
 use super::hash::{derived_id, fingerprint, keyed_hash, sha256};
 use super::keys::{IDENTITY, Keys};
 use super::memory::Memory;
-use super::{CannotSign, KeyError, Ticket, TokenFault, check, make, ticket};
+use super::{CannotSign, KeyError, Ticket, TokenFault, admission, check, make, ticket};
 use crate::room::{Admission, IdentityHash, Lineage, Micros, Number, RoomId};
 
 /// The `[keys]` table, and the bounds of what is done with keys.
@@ -192,7 +192,13 @@ impl Keyring {
     /// The admission id of a place, as its passes carry it.
     #[must_use]
     pub fn admission_id(&self, room: &RoomId, lineage: Lineage, number: Number) -> String {
-        derived_id(&self.keys.load().identity, "admission", room, lineage, number)
+        admission::id(&self.keys.load().identity, room, lineage, number).unwrap_or_default()
+    }
+
+    /// The place of an admission id of this life of the room.
+    #[must_use]
+    pub fn admission_number(&self, room: &RoomId, lineage: Lineage, id: &str) -> Option<Number> {
+        admission::number(&self.keys.load().identity, room, lineage, id)
     }
 
     /// The public keys of passes, newest first: the body of `/v1/jwks.json`.

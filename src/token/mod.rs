@@ -6,6 +6,7 @@
 //! while running, and remembers what it has verified. See [`keyring`] for the files and for rotation.
 
 pub mod admin;
+mod admission;
 mod bound;
 mod check;
 mod claims;

@@ -24,5 +24,6 @@ mod refused;
 mod rooms;
 mod shared_rate;
 mod signed_in;
+mod stays;
 mod store_away;
 mod unsafe_store;

@@ -60,7 +60,8 @@ impl Ropeline {
         let configuration = format!(
             "[server]\nlisten = [\"{edge}\"]\ncrowd_listen = [\"{crowd}\"]\n[origin]\nurl = \"http://{}\"\n[store]\n\
              url = \"{store}\"\n[keys]\ndir = \"{}\"\n[admin]\nlisten = \"{admin}\"\n[[room]]\n\
-             id = \"{ROOM}\"\npaths = [\"/buy/**\"]\nopen_paths = [\"/buy/open/**\"]\n[room.release]\nrate = \"{}\"\n",
+             id = \"{ROOM}\"\npaths = [\"/buy/**\"]\nopen_paths = [\"/buy/open/**\"]\n[room.release]\nrate = \"{}\"\n\
+             [room.pass]\nfirst_use = \"30m\"\nidle = \"30m\"\n",
             plan.origin,
             keys.display(),
             plan.rate

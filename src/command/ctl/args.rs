@@ -90,6 +90,18 @@ pub enum Verb {
         #[arg(required = true, value_name = "KEY=VALUE")]
         settings: Vec<String>,
     },
+    /// End the stay of one admitted visitor, or of all who were admitted so far. Their passes open nothing more.
+    Revoke {
+        /// The room.
+        #[arg(value_parser = room)]
+        room: RoomId,
+        /// The admission: the `jti` of a pass.
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        admission: Option<String>,
+        /// Everybody who is inside must join anew.
+        #[arg(long)]
+        all: bool,
+    },
     /// Empty the line: everybody who waits loses the place and must join anew, behind whoever is faster.
     Flush {
         /// The room.

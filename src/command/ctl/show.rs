@@ -180,6 +180,10 @@ fn done(verb: &Verb, room: &RoomDocument) -> String {
         Verb::Pause { .. } => format!("paused; nobody goes in, {waiting} waiting keep their places"),
         Verb::Resume { .. } => format!("resumed at {}, {waiting} waiting", rate(room)),
         Verb::Create { .. } => format!("in the store, {}, {waiting} waiting", state(room)),
+        Verb::Revoke { all: true, .. } => {
+            "all passes so far are revoked; who was inside must join anew".to_owned()
+        }
+        Verb::Revoke { .. } => "the pass is revoked".to_owned(),
         Verb::Flush { .. } => "flushed; everybody joins anew".to_owned(),
         Verb::Rate { unset: true, .. } => format!("rate is the file's again: {}", rate(room)),
         Verb::Rate { .. } => format!("rate is {}, until unset", rate(room)),

@@ -29,6 +29,8 @@ pub(super) fn request(verb: &Verb) -> Result<Request, String> {
         Verb::Rate { room, rate, .. } => patch(room, json!({"rate": rate})),
         Verb::Message { room, text, .. } => patch(room, json!({"message": text})),
         Verb::Set { room, settings } => patch(room, pairs(settings)?),
+        Verb::Revoke { room, all: true, .. } => post(room, "revoke", json!({"all": true})),
+        Verb::Revoke { room, admission, .. } => post(room, "revoke", json!({"admission": admission})),
         Verb::Flush { room, yes: true } => post(room, "flush", json!({})),
         Verb::Flush { room, yes: false } => {
             return Err(format!(

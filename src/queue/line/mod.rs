@@ -6,6 +6,7 @@
 mod joins;
 mod left;
 mod news;
+mod stays;
 mod turns;
 mod view;
 
@@ -16,9 +17,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::{InstanceId, QueueStore, StoreError};
-use crate::room::{Control, IdentityHash, JoinOutcome, Lineage, Number, RoomId, Rules, Snapshot, Standing};
+use crate::room::{
+    Control, EndCause, IdentityHash, JoinOutcome, Lineage, Micros, Number, RoomId, Rules, Snapshot, Standing,
+};
 use joins::JoinRequest;
 use left::Left;
+use stays::Stays;
 use turns::Ask;
 use view::Known;
 pub use view::View;
@@ -51,6 +55,7 @@ pub struct Line {
     joins: mpsc::Sender<JoinRequest>,
     asks: mpsc::Sender<Ask>,
     news: watch::Receiver<u64>,
+    stays: Stays,
     /// The tasks that form batches; aborted with the line.
     _tasks: JoinSet<()>,
 }
@@ -66,10 +71,12 @@ impl Line {
         let mut tasks = JoinSet::new();
         tasks.spawn(joins::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), join_requests));
         tasks.spawn(turns::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), ask_requests));
+        let (stays, keeper) = Stays::new(settings.clone(), Arc::clone(&store), Arc::clone(&known));
+        tasks.spawn(keeper);
         let (told, news) = watch::channel(0);
         tasks.spawn(news::run(Arc::clone(&known), told));
         let left = Left::default();
-        Arc::new(Self { settings, store, known, left, joins, asks, news, _tasks: tasks })
+        Arc::new(Self { settings, store, known, left, joins, asks, news, stays, _tasks: tasks })
     }
 
     /// The room.
@@ -130,6 +137,40 @@ impl Line {
     #[must_use]
     pub fn has_left(&self, number: Number) -> bool {
         self.left.has(number)
+    }
+
+    /// A pass of this number was used: the store is told with the next batch. Never waits.
+    pub fn used(&self, number: Number) {
+        if let Some(snapshot) = self.known.snapshot() {
+            self.stays.used(number, snapshot.rules.idle);
+        }
+    }
+
+    /// Until when the store has acknowledged a stay whose pass was used at this instance.
+    #[must_use]
+    pub fn acknowledged(&self, number: Number) -> Option<Micros> {
+        self.stays.until(number)
+    }
+
+    /// Whether a pass no longer opens anything, as far as this instance knows: its stay was ended or revoked, or it
+    /// is of another life of the room. Before the first snapshot nothing is known, and the pass is believed.
+    #[must_use]
+    pub fn is_over(&self, lineage: Lineage, number: Number, slot: Micros) -> bool {
+        let Some(snapshot) = self.known.snapshot() else { return false };
+        lineage != snapshot.lineage || slot < snapshot.revoked_before || self.stays.has_ended(number)
+    }
+
+    /// Ends a stay; the place inside is free once this returns.
+    ///
+    /// # Errors
+    /// As the store says; then the stay goes on.
+    pub async fn end(&self, number: Number, cause: EndCause) -> Result<(), StoreError> {
+        self.stays.end(number, cause).await
+    }
+
+    /// Ends a stay at this instance at once, and everywhere as soon as the store can be told.
+    pub fn end_here(&self, number: Number, cause: EndCause, printed: Micros) {
+        self.stays.end_here(number, cause, printed);
     }
 
     /// An operator's change; the snapshot after it.
