@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use crate::support::eventually::eventually;
 use crate::support::http::Ask;
 use crate::support::origin::Origin;
 use crate::support::plan::Plan;
 use crate::support::redis::Redis;
 use crate::support::ropeline::Ropeline;
+use crate::support::tokens::claims;
 use crate::support::visitor::Visitor;
 
 const BY_COOKIE: &str = "kind = \"cookie\", name = \"session\", login_url = \"/login?next={return}\"";
@@ -142,4 +144,40 @@ async fn an_account_in_a_header_counts_from_a_trusted_proxy_alone() {
     let again = join(&proxied, "anna").await.unwrap();
     assert_eq!((again.status, number(&again.json())), (200, number(&first.json())));
     assert_eq!(join(&proxied, "bert").await.unwrap().status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewed_pass_stays_its_accounts_and_who_left_the_shop_joins_anew() {
+    let origin = Origin::start().await;
+    let plan = Plan::before(&origin)
+        .identity(BY_COOKIE)
+        .more("[room.pass]\nfirst_use = \"3s\"\nidle = \"3s\"\nttl = \"10m\"\nleeway = \"0s\"");
+    let ropeline = Ropeline::start(plan, &origin).await;
+    let mut anna = of(&ropeline, "anna");
+    assert!(!anna.open("/buy").await.unwrap().is_ours());
+    let first = anna.pass().unwrap().clone();
+    eventually("use renews the pass", async || {
+        assert!(!anna.open("/buy/seats").await.unwrap().is_ours());
+        (anna.pass() != Some(&first)).then_some(())
+    })
+    .await;
+    let number = claims(&first).unwrap()["num"].clone();
+    let renewed = claims(anna.pass().unwrap()).unwrap();
+    assert_eq!((&renewed["num"], &renewed["idn"]), (&number, &claims(&first).unwrap()["idn"]));
+    assert!(renewed["idn"].is_string());
+    let seen = origin.journal().of("/buy/seats").len();
+    let by = |account: &str| {
+        let cookies = format!("session={account}; rl_p_sale={}", anna.pass().unwrap());
+        Ask::get("/buy/seats").script_fetch().with("cookie", &cookies).send(ropeline.edge())
+    };
+    assert_eq!(by("bert").await.unwrap().status, 503, "renewed for Anna alone");
+    assert_eq!(origin.journal().of("/buy/seats").len(), seen);
+    assert!(!by("anna").await.unwrap().is_ours());
+
+    let left = anna.send(Ask::new("DELETE", &ropeline.path("/pass")).script_fetch()).await.unwrap();
+    assert_eq!(left.status, 204, "{}", left.text());
+    let mut phone = of(&ropeline, "anna");
+    let joined = phone.join().await.unwrap();
+    assert_eq!(joined.status, 201, "the stay is over, so this is a new place: {}", joined.text());
+    assert!(phone.number().await > number.as_u64().unwrap());
 }
