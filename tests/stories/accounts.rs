@@ -181,3 +181,31 @@ async fn a_renewed_pass_stays_its_accounts_and_who_left_the_shop_joins_anew() {
     assert_eq!(joined.status, 201, "the stay is over, so this is a new place: {}", joined.text());
     assert!(phone.number().await > number.as_u64().unwrap());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_finds_its_place_after_every_crash_and_not_after_a_flush() {
+    let (mut redis, origin) = (Redis::start().await, Origin::start().await);
+    let plan = || Plan::before(&origin).rate("1/min").identity(BY_COOKIE);
+    let mut instances =
+        [Ropeline::start(plan(), &origin).await, Ropeline::start(plan().on(&redis), &origin).await];
+    for ropeline in &instances {
+        ropeline.pause("").await;
+        for (account, place) in [("anna", 1), ("bert", 2)] {
+            assert_eq!(number(&of(ropeline, account).join().await.unwrap().json()), place);
+        }
+    }
+    redis.kill_hard();
+    redis.up().await;
+    for ropeline in &mut instances {
+        ropeline.kill_hard();
+        ropeline.up().await;
+        ropeline.until_state("paused").await;
+        let again = of(ropeline, "anna").join().await.unwrap();
+        assert_eq!((again.status, number(&again.json())), (200, 1), "{}", again.text());
+        assert_eq!(number(&of(ropeline, "carl").join().await.unwrap().json()), 3);
+        let flushed = ropeline.operate("POST", "/flush", None).await.unwrap();
+        assert!(flushed.status < 300, "{} {}", flushed.status, flushed.text());
+        let anew = of(ropeline, "anna").join().await.unwrap();
+        assert_eq!((anew.status, number(&anew.json())), (201, 4), "numbers go on: {}", anew.text());
+    }
+}
