@@ -14,6 +14,8 @@ mod line;
 mod measured;
 pub mod redis;
 mod settings;
+#[cfg(test)]
+mod simulation;
 mod store;
 
 pub use crate::room::{EndCause, StayReport, Stayed};

@@ -1,12 +1,17 @@
 //! How many more may go in: `max_total`, `max_active` and the shop's stock, each by itself and all together.
 
 use super::core::Core;
+#[cfg(test)]
+use super::mutation::{self, Mutation};
 use super::{Micros, Room};
 
 impl Core {
     /// Admissions that `max_total` still allows.
     pub(super) fn left_in_total(&self) -> u64 {
-        self.rules.max_total.map_or(u64::MAX, |max| max.saturating_sub(self.admitted))
+        let most = self.rules.max_total;
+        #[cfg(test)]
+        let most = most.map(|most| most + u64::from(mutation::is(Mutation::OneAboveTheCap)));
+        most.map_or(u64::MAX, |most| most.saturating_sub(self.admitted))
     }
 
     /// Whether stock is known to be gone. While it is, the room rests as if it were paused: nobody's turn comes
@@ -32,6 +37,8 @@ impl Room {
     /// How many more may be admitted right now. Open grants are to be taken off by whoever grants.
     pub(super) fn places(&self, now: Micros) -> u64 {
         let (core, active) = (&self.core, self.stays.len());
+        #[cfg(test)]
+        let active = active.saturating_sub(u64::from(mutation::is(Mutation::OneTooManyInside)));
         let by_active = core.rules.max_active.map_or(u64::MAX, |max| max.saturating_sub(active));
         core.left_in_total().min(by_active).min(core.places_by_stock(now, active))
     }

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+use super::mutation::{self, Mutation};
 use super::{Micros, Rules};
 
 /// How long a ramp after an outage takes.
@@ -31,6 +33,8 @@ pub(super) struct Spacing {
 impl Spacing {
     /// The spacing at `now`, wider during the ramp that begins at `ramp_from` and narrows to the rate.
     pub(super) fn at(now: Micros, rules: &Rules, ramp_from: Micros) -> Self {
+        #[cfg(test)]
+        let ramp_from = if mutation::is(Mutation::NoRamp) { Micros(0) } else { ramp_from };
         let base = rules.rate.spacing_ns();
         let elapsed_ms = now.since(ramp_from).as_millis().min(u128::from(RAMP_MS)) as u64;
         if ramp_from == Micros(0) || elapsed_ms == RAMP_MS {
@@ -51,15 +55,13 @@ impl SlotClock {
 
     /// The slot that would be taken after `others` more were taken now.
     pub(super) fn after(self, others: u64, now: Micros, spacing: Spacing) -> Micros {
-        let from = if self.us >= now.0 { self } else { Self { us: now.0, ns: 0 } };
-        from.plus_ns((others * spacing.ns).min(EXACT_MAX)).next(now, spacing)
+        self.not_before(now).plus_ns((others * spacing.ns).min(EXACT_MAX)).next(now, spacing)
     }
 
     /// Takes the next slot.
     pub(super) fn take(&mut self, now: Micros, spacing: Spacing) -> Micros {
         let slot = self.next(now, spacing);
-        let from = if self.us >= now.0 { *self } else { Self { us: now.0, ns: 0 } };
-        *self = from.plus_ns(spacing.ns);
+        *self = self.not_before(now).plus_ns(spacing.ns);
         slot
     }
 
@@ -74,6 +76,15 @@ impl SlotClock {
         if (empty.us, empty.ns) < (self.us, self.ns) {
             *self = empty;
         }
+    }
+
+    /// Time that passed unused is lost.
+    fn not_before(self, now: Micros) -> Self {
+        #[cfg(test)]
+        if mutation::is(Mutation::TimeMadeUpFor) && self.us > 0 {
+            return self;
+        }
+        if self.us >= now.0 { self } else { Self { us: now.0, ns: 0 } }
     }
 
     fn plus_ns(self, ns: u64) -> Self {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::clock::Spacing;
 use super::ended::EndLog;
 use super::marks::Marks;
+#[cfg(test)]
+use super::mutation::{self, Mutation};
 use super::{
     Control, Draw, Forced, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock,
     Snapshot, Stock,
@@ -234,6 +236,8 @@ impl Room {
     /// A new life on a store server that started or took over: numbers and admissions go on from where the
     /// old life can at most have been, and whoever is called gets a step to check in again.
     pub fn take_over(&mut self, now: Micros, last_at_least: Number, admitted_at_least: u64) {
+        #[cfg(test)]
+        let last_at_least = if mutation::is(Mutation::NumberReused) { Number(0) } else { last_at_least };
         let core = &mut self.core;
         core.epoch += 1;
         core.last = core.last.max(last_at_least);
@@ -315,6 +319,12 @@ impl Room {
             overrides: core.overrides.clone(),
             rules_written: core.file.clone(),
         }
+    }
+
+    /// The numbers that hold a grant, for those who watch that it went by the order.
+    #[cfg(test)]
+    pub(crate) fn granted(&self) -> impl Iterator<Item = Number> + '_ {
+        self.grants.iter().map(|(number, _)| number)
     }
 
     pub(super) fn touch(&mut self) {

@@ -51,6 +51,11 @@ impl Marks {
         self.by_number.first_key_value().map(|(n, _)| *n).filter(|n| *n <= up_to)
     }
 
+    #[cfg(test)]
+    pub(super) fn largest(&self) -> Option<Number> {
+        self.by_number.last_key_value().map(|(n, _)| *n)
+    }
+
     pub(super) fn count(&self, range: RangeInclusive<Number>) -> u64 {
         if range.is_empty() { 0 } else { self.by_number.range(range).count() as u64 }
     }

@@ -17,6 +17,8 @@ pub mod draw;
 mod ended;
 mod line;
 mod marks;
+#[cfg(test)]
+pub(crate) mod mutation;
 mod poll;
 mod rules;
 mod schedule;

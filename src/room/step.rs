@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::core::Core;
+#[cfg(test)]
+use super::mutation::{self, Mutation};
 use super::types::micros;
 use super::{Micros, Number, Room};
 
@@ -18,6 +20,10 @@ const LAPSE_MARKS: u64 = 32;
 impl Core {
     /// Whether anybody may be granted at `now`.
     pub(super) fn releasing(&self, now: Micros) -> bool {
+        #[cfg(test)]
+        if mutation::is(Mutation::PauseIgnored) && self.phase == crate::room::Phase::Paused {
+            return now >= self.settled_at;
+        }
         let open = self.lets_in(now) && now >= self.settled_at;
         open && self.left_in_total() > 0 && !self.out_of_stock(now)
     }
@@ -99,6 +105,10 @@ impl Room {
         if core.last > core.frontier {
             core.settled_at = now.plus(core.rules.step());
             core.ramp_from = if core.is_early(now) { Micros(0) } else { core.settled_at };
+            #[cfg(test)]
+            if mutation::is(Mutation::NoSettling) {
+                core.settled_at = now;
+            }
         }
         core.stepped = now;
     }
@@ -143,6 +153,8 @@ impl Room {
         }
         core.due = core.called;
         let more = core.wanted(self.ready.len()) * 1000 / core.show;
+        #[cfg(test)]
+        let more = if mutation::is(Mutation::CallsTooFew) { core.per_step() } else { more };
         core.called = Number(core.last.0.min(core.called.0 + more));
         self.lapse();
     }
@@ -180,6 +192,10 @@ impl Room {
             None => core.due,
         };
         core.frontier = core.frontier.max(settled);
+        #[cfg(test)]
+        if mutation::is(Mutation::FrontierFalls) {
+            core.frontier = settled.max(core.lapsed);
+        }
         debug_assert!(core.lapsed <= core.frontier && core.frontier <= core.due);
         debug_assert!(core.due <= core.called && core.called <= core.last);
     }

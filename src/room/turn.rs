@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::clock::Spacing;
+#[cfg(test)]
+use super::mutation::{self, Mutation};
 use super::types::micros;
 use super::{Admission, Micros, Number, Room, Standing};
 
@@ -77,10 +79,14 @@ impl Room {
         (fresh, old): (u64, u64),
     ) -> Option<Number> {
         let number = self.ready.smallest(self.core.due)?;
+        #[cfg(test)]
+        let number = if mutation::is(Mutation::LargestFirst) { self.ready.largest()? } else { number };
         let ahead = Micros(now.0 + micros(AHEAD));
         // The more grants lie unused, the less a fresh one is worth.
         let most = self.core.grants_max();
         let expected = fresh * most / (most + 6 * old);
+        #[cfg(test)]
+        let expected = if mutation::is(Mutation::GrantsHoardSlots) { fresh + old } else { expected };
         let in_time = self.core.clock.after(expected, self.core.slots_from(now), spacing) <= ahead;
         let within_caps = self.grants.len() < self.places(now);
         let open = present.contains(&number) || fresh + old < most;
@@ -104,6 +110,8 @@ impl Room {
         let core = &self.core;
         let handed_out = number.0 >= 1 && number <= core.called;
         let settled = self.admissions.has(number) || self.grants.has(number) || self.left.contains(&number);
+        #[cfg(test)]
+        let settled = settled && !(mutation::is(Mutation::SecondSlot) && self.admissions.has(number));
         let returns = number > core.lapsed || self.ready.has(number);
         if handed_out && !settled && returns {
             self.ready.set(number, now);

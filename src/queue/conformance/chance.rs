@@ -1,14 +1,14 @@
 //! A small generator of our own (splitmix64), so that a seed replays the same history for ever.
 
 /// Chance from a seed.
-pub(super) struct Chance(u64);
+pub(in crate::queue) struct Chance(u64);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::queue) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(in crate::queue) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,12 +17,12 @@ impl Chance {
     }
 
     /// A number below `bound`.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::queue) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 
     /// True in `percent` of all cases.
-    pub(super) fn percent(&mut self, percent: u64) -> bool {
+    pub(in crate::queue) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }

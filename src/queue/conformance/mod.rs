@@ -4,7 +4,7 @@
 //! Redis is the distribution's `redis-server`, started for each test on a free port in a directory of its
 //! own. A failed history prints its seed; `ROPELINE_SEED=n cargo test --lib conformance` replays it alone.
 
-mod chance;
+pub(super) mod chance;
 mod histories;
 mod inside;
 mod killed;

@@ -4,10 +4,10 @@
 //! wait; what is on the disk and what is not is told in `disk`.
 
 mod disk;
-mod remembered;
+pub(super) mod remembered;
 #[cfg(test)]
 mod tests;
-mod verbs;
+pub(super) mod verbs;
 mod writer;
 
 use std::path::Path;

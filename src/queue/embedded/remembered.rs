@@ -13,20 +13,20 @@ const LINES_MAX: usize = 1024;
 type Key = (RoomId, InstanceId);
 
 /// The last batches of each room and instance.
-#[derive(Default)]
-pub(super) struct Remembered {
+#[derive(Default, Clone)]
+pub(in crate::queue) struct Remembered {
     batches: HashMap<Key, VecDeque<(u64, Vec<JoinOutcome>)>>,
     unsure: Vec<(Key, u64)>,
 }
 
 impl Remembered {
-    pub(super) fn find(&self, room: &RoomId, batch: &JoinBatch) -> Option<&[JoinOutcome]> {
+    pub(in crate::queue) fn find(&self, room: &RoomId, batch: &JoinBatch) -> Option<&[JoinOutcome]> {
         let last = self.batches.get(&(room.clone(), batch.instance))?;
         last.iter().find(|(sequence, _)| *sequence == batch.sequence).map(|(_, placed)| placed.as_slice())
     }
 
     /// Remembers a batch that is not on the disk yet.
-    pub(super) fn add(&mut self, room: &RoomId, batch: &JoinBatch, outcomes: &[JoinOutcome]) {
+    pub(in crate::queue) fn add(&mut self, room: &RoomId, batch: &JoinBatch, outcomes: &[JoinOutcome]) {
         let key = (room.clone(), batch.instance);
         if self.batches.len() >= LINES_MAX && !self.batches.contains_key(&key) {
             self.batches.clear();
@@ -40,12 +40,12 @@ impl Remembered {
     }
 
     /// Everything that was added is on the disk now.
-    pub(super) fn keep(&mut self) {
+    pub(in crate::queue) fn keep(&mut self) {
         self.unsure.clear();
     }
 
     /// What was added since the last commit never happened.
-    pub(super) fn drop_unsure(&mut self) {
+    pub(in crate::queue) fn drop_unsure(&mut self) {
         for (key, sequence) in self.unsure.drain(..) {
             if let Some(last) = self.batches.get_mut(&key) {
                 last.retain(|(known, _)| *known != sequence);
