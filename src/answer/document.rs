@@ -6,6 +6,7 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::stock;
 use crate::queue::View;
 use crate::room::{Micros, Number, Phase, RoomId, Snapshot};
 
@@ -56,6 +57,7 @@ pub(super) struct VisitorDocument {
 #[serde(rename_all = "snake_case")]
 pub(super) enum VisitorState {
     Waiting,
+    Waitlisted,
     Admitted,
     Lapsed,
     Left,
@@ -85,7 +87,7 @@ impl RoomDocument {
             state: state(view),
             waiting: snapshot.map(Snapshot::waiting),
             rate_per_second: snapshot.map(|s| s.rules.rate.as_per_second()),
-            remaining: None,
+            remaining: snapshot.filter(|_| view.fresh).and_then(stock::remaining),
             message,
             server_time: rfc3339(now),
             opens_at: None,
@@ -97,6 +99,7 @@ impl RoomDocument {
 fn state(view: &View) -> &'static str {
     match &view.snapshot {
         Some(snapshot) if view.fresh => match snapshot.phase {
+            Phase::Open if stock::is_sold_out(snapshot) => "sold_out",
             Phase::Open => "open",
             Phase::Paused => "paused",
             Phase::Scheduled => "scheduled",
@@ -111,13 +114,14 @@ impl VisitorDocument {
     /// Somebody in line.
     pub(super) fn waiting(number: Number, view: &View) -> Self {
         let position = view.snapshot.as_deref().map(|s| s.position(number));
+        let (state, likely) = stock::outlook(view, position);
         Self {
-            state: VisitorState::Waiting,
+            state,
             number: Some(number.0),
             position,
             ahead: position.map(|p| p - 1),
             wait_seconds: wait(number, view),
-            likely: None,
+            likely,
         }
     }
 
@@ -131,7 +135,8 @@ impl VisitorDocument {
 /// Between what the set rate allows and what the frontier's speed of late makes likely; unknown while the
 /// room does not release.
 fn wait(number: Number, view: &View) -> Option<Wait> {
-    let snapshot = view.snapshot.as_deref().filter(|s| view.fresh && s.phase == Phase::Open)?;
+    let snapshot =
+        view.snapshot.as_deref().filter(|s| view.fresh && s.phase == Phase::Open && !s.sold_out())?;
     let best = snapshot.turn_in(number).as_secs_f64();
     // No-shows make the frontier faster than the rate, an outage slower.
     let rate = snapshot.rules.rate.as_per_second();

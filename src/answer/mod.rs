@@ -19,6 +19,7 @@ mod room;
 mod settings;
 mod sharing;
 mod stay;
+mod stock;
 mod types;
 
 pub use desk::{Clock, Desk};

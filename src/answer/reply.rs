@@ -13,7 +13,7 @@ use super::document::{Document, PassDocument, RoomDocument, VisitorDocument, Vis
 use super::gated::{KEPT_WAITING, enter_url, tokens};
 use super::intent::has_fetch_metadata;
 use super::room::{Place, RoomDesk, Visitor};
-use super::{Answer, Door, Request};
+use super::{Answer, Door, Request, stock};
 use crate::metrics::RequestOutcome;
 use crate::page::{self, Facts, Rejoin};
 use crate::queue::View;
@@ -87,7 +87,7 @@ pub(super) fn cookies_of(
         Visitor::Waiting(place) => tokens(room, request, place, None, now),
         Visitor::Admitted(place, pass) => tokens(room, request, place, Some(pass), now),
         Visitor::Left(_) => room.cookies.clear(Kind::Ticket, request.https).into_iter().collect(),
-        Visitor::Nobody | Visitor::Lapsed(_) | Visitor::Full => Vec::new(),
+        Visitor::Nobody | Visitor::Lapsed(_) | Visitor::Full | Visitor::SoldOut => Vec::new(),
     }
 }
 
@@ -120,7 +120,7 @@ fn room_document(room: &RoomDesk, view: &View, visitor: &Visitor, now: Micros) -
 
 fn visitor_document(visitor: &Visitor, view: &View) -> Option<VisitorDocument> {
     match visitor {
-        Visitor::Nobody | Visitor::Full => None,
+        Visitor::Nobody | Visitor::Full | Visitor::SoldOut => None,
         Visitor::Waiting(place) => Some(VisitorDocument::waiting(place.number, view)),
         Visitor::Admitted(place, _) => Some(VisitorDocument::settled(VisitorState::Admitted, place.number)),
         Visitor::Lapsed(place) => Some(VisitorDocument::settled(VisitorState::Lapsed, place.number)),
@@ -159,6 +159,8 @@ fn next_poll(room: &RoomDesk, place: Option<&Place>, view: &View) -> u64 {
         return millis(spread(most, chance));
     }
     match place {
+        // Tickets come back seldom, and then in order: who is far behind need not ask often.
+        Some(place) if !place.new && stock::rests(snapshot, place.number) => millis(spread(poll_max, chance)),
         Some(place) => {
             let longest = if place.new { poll_max.min(FIRST_POLL_MAX) } else { poll_max };
             millis(snapshot.next_poll(place.number, longest, chance))
@@ -215,7 +217,7 @@ fn page_of(
     let shown = Facts {
         room: room.line.room().as_str(),
         room_state: room_state(visitor, document),
-        visitor: visitor_state(visitor),
+        visitor: visitor_state(visitor, is_waitlisted(document)),
         number: document.visitor.and_then(|v| v.number),
         position: document.visitor.and_then(|v| v.position),
         start: None,
@@ -247,15 +249,28 @@ fn ticket_for_crowd<'v>(desk: &Desk, visitor: &'v Visitor) -> Option<&'v str> {
 fn room_state(visitor: &Visitor, document: &Document) -> page::RoomState {
     match (visitor, document.room.state) {
         (_, "unavailable") => page::RoomState::Unavailable,
+        (Visitor::SoldOut, _) => page::RoomState::SoldOut,
         (Visitor::Full, _) => page::RoomState::Full,
         (_, "paused") => page::RoomState::Paused,
+        (_, "sold_out") => page::RoomState::SoldOut,
         _ => page::RoomState::Open,
     }
 }
 
-fn visitor_state(visitor: &Visitor) -> page::VisitorState {
+/// Whom stock does not reach is told so in the same words, whether the room has a waiting list or only warns.
+fn is_waitlisted(document: &Document) -> bool {
+    let sold_out = document.room.state == "sold_out";
+    document.visitor.is_some_and(|visitor| match visitor.state {
+        VisitorState::Waitlisted => true,
+        VisitorState::Waiting => visitor.likely == Some(false) && !sold_out,
+        _ => false,
+    })
+}
+
+fn visitor_state(visitor: &Visitor, waitlisted: bool) -> page::VisitorState {
     match visitor {
-        Visitor::Nobody | Visitor::Full => page::VisitorState::None,
+        Visitor::Nobody | Visitor::Full | Visitor::SoldOut => page::VisitorState::None,
+        Visitor::Waiting(_) if waitlisted => page::VisitorState::Waitlisted,
         Visitor::Waiting(_) => page::VisitorState::Waiting,
         Visitor::Admitted(..) => page::VisitorState::Admitted,
         Visitor::Lapsed(_) => page::VisitorState::Lapsed,

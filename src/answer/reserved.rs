@@ -30,6 +30,8 @@ pub(super) const CROSS_SITE: Problem =
     Problem::new("cross-site", StatusCode::FORBIDDEN, "Another site may not take a place for its visitors");
 pub(super) const NO_TICKET: Problem =
     Problem::new("no-ticket", StatusCode::UNAUTHORIZED, "A valid ticket of this room is needed");
+const SOLD_OUT: Problem =
+    Problem::new("sold-out", StatusCode::CONFLICT, "The tickets that are left are spoken for");
 const FULL: Problem = Problem::new("line-full", StatusCode::CONFLICT, "The line is full");
 const UNAVAILABLE: Problem = Problem::new(
     "unavailable",
@@ -140,6 +142,10 @@ impl Desk {
             Ok(visitor) => visitor,
             Err(_) => return unavailable(room),
         };
+        if matches!(visitor, Visitor::SoldOut) {
+            let detail = "There are no places beyond what is left. Please try again later.";
+            return problem(SOLD_OUT, detail, Some(jitter(30)));
+        }
         if matches!(visitor, Visitor::Full) {
             return problem(FULL, "Please try again later.", Some(jitter(30)));
         }

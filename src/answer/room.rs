@@ -56,6 +56,8 @@ pub(super) enum Visitor {
     Left(Place),
     /// The line is full.
     Full,
+    /// There are no new places: whoever joined now would stand behind what the shop has left.
+    SoldOut,
 }
 
 /// A place and the ticket that proves it.
@@ -85,7 +87,7 @@ impl Visitor {
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
             Self::Waiting(place) | Self::Admitted(place, _) => Some(place),
-            Self::Nobody | Self::Lapsed(_) | Self::Left(_) | Self::Full => None,
+            Self::Nobody | Self::Lapsed(_) | Self::Left(_) | Self::Full | Self::SoldOut => None,
         }
     }
 }
@@ -198,6 +200,10 @@ impl RoomDesk {
         bearer: bool,
         who: &Who,
     ) -> Result<Visitor, Trouble> {
+        if self.snapshot().is_some_and(|snapshot| snapshot.closed_by_stock()) {
+            metrics::joined(self.line.room(), metrics::Join::SoldOut);
+            return Ok(Visitor::SoldOut);
+        }
         let outcome = self.line.join(who.identity()).await?;
         let snapshot = self.snapshot().ok_or(Trouble::Store)?;
         let JoinOutcome::Placed { number, standing, new } = outcome else {

@@ -21,6 +21,7 @@ mod problem;
 mod report;
 mod room;
 mod server;
+mod stock;
 mod store;
 mod suggest;
 mod syntax;
@@ -39,6 +40,6 @@ pub use problem::{Problem, Problems, Spot};
 pub use types::{
     AdminConfig, CacheConfig, Config, IdentityConfig, IdentityKind, JwksConfig, JwtConfig, LimitsConfig,
     LogoConfig, Missing, OriginConfig, PageConfig, Role, RoomConfig, SameSite, Secret, ServerConfig,
-    TokenConfig,
+    StockConfig, TokenConfig,
 };
 pub use warn::{Warning, warnings};

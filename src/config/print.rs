@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::store;
 use super::types::{
     CacheConfig, Config, IdentityConfig, IdentityKind, JwksConfig, Missing, PageConfig, Role, RoomConfig,
-    SameSite, TokenConfig,
+    SameSite, StockConfig, TokenConfig,
 };
 use super::value::written;
 use crate::queue::Durability;
+use crate::room::{StockRules, WhenShort};
 
 /// The effective settings as TOML.
 #[must_use]
@@ -170,6 +171,9 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.time("idle", rules.idle);
     out.time("ttl", rules.pass_ttl);
     out.time("leeway", room.leeway);
+    if let (Some(stock), Some(rules)) = (&room.stock, &rules.stock) {
+        self::stock(out, stock, rules);
+    }
     page(out, &room.page);
 }
 
@@ -211,6 +215,23 @@ fn jwks(place: &JwksConfig) -> String {
         }
         JwksConfig::File(path) => format!("file:{}", path.display()),
     }
+}
+
+fn stock(out: &mut Out, stock: &StockConfig, rules: &StockRules) {
+    out.heading("[room.stock]");
+    out.text("path", &stock.path);
+    out.text("field", &stock.field);
+    out.time("refresh", stock.refresh);
+    out.plain("per_visitor", super::stock::written(rules.per_visitor_milli));
+    out.plain("reserve", rules.reserve);
+    out.text(
+        "when_short",
+        match rules.when_short {
+            WhenShort::Warn => "warn",
+            WhenShort::Waitlist => "waitlist",
+            WhenShort::Close => "close",
+        },
+    );
 }
 
 fn page(out: &mut Out, page: &PageConfig) {

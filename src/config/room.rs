@@ -8,6 +8,7 @@ use super::identity;
 use super::net;
 use super::page;
 use super::pattern;
+use super::stock;
 use super::table::{Placed, Table};
 use super::types::{RoomConfig, SameSite};
 use super::value::{Parsed, duration, expected, from_text, one_of, quoted, rate_value, whole};
@@ -52,12 +53,17 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
     let poll_max = rules_or_any.as_mut().map(|rules| self::waiting(waiting, rules));
     let leeway = rules_or_any.as_mut().map(|rules| self::pass(pass, rules));
     schedule(&mut table);
-    table.not_yet(&["stock", "cors", "joining", "pacing"]);
+    let stock = stock::read(&mut table);
+    if let (Some(rules), Some((_, bounds))) = (&mut rules_or_any, &stock) {
+        rules.stock = Some(*bounds);
+    }
+    table.not_yet(&["cors", "joining", "pacing"]);
     let values = |list: &[Placed<String>]| list.iter().map(|placed| placed.value.clone()).collect();
     let config = (|| {
         Some(RoomConfig {
             id: id.clone()?,
             hosts: hosts.clone(),
+            stock: stock.map(|(stock, _)| stock),
             paths: values(&paths),
             open_paths: values(&open_paths),
             rules: rules.and(rules_or_any)?,

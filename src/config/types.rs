@@ -162,6 +162,8 @@ pub struct RoomConfig {
     pub open_paths: Vec<String>,
     /// What the store holds of it.
     pub rules: room::Rules,
+    /// Where the shop says what remains; `None`: nobody asks. What follows from it is in the rules.
+    pub stock: Option<StockConfig>,
     /// The longest poll interval; at least `rules.poll_min`.
     pub poll_max: Duration,
     /// What makes two requests one visitor.
@@ -246,6 +248,17 @@ pub enum Missing {
     Refuse,
     /// A place of the browser's.
     Browser,
+}
+
+/// Where the shop says what remains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StockConfig {
+    /// Path and query.
+    pub path: String,
+    /// A JSON pointer into the answer.
+    pub field: String,
+    /// How often it is asked.
+    pub refresh: Duration,
 }
 
 /// `SameSite` of a cookie.

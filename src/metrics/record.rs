@@ -83,6 +83,8 @@ label! {
         Again = "again",
         /// The line is full.
         Full = "full",
+        /// Stock reaches no new place.
+        SoldOut = "sold_out",
         /// The store did not do it.
         Failed = "failed",
     }
@@ -117,6 +119,22 @@ label! {
         Passed = "passed",
         /// Nothing usable: the origin failed and no entry was within its bound.
         Failed = "failed",
+    }
+}
+
+label! {
+    /// How reading the shop's stock went.
+    StockRead {
+        /// A number came and was kept.
+        Read = "read",
+        /// The origin gave no answer.
+        Unreachable = "unreachable",
+        /// The origin answered with another status than 2xx.
+        Status = "status",
+        /// There was no whole number where it should be.
+        Unreadable = "unreadable",
+        /// The store did not take it.
+        Store = "store",
     }
 }
 
@@ -242,7 +260,16 @@ pub fn snapshot(room: &RoomId, snapshot: &Snapshot) {
     set(t::ROOM_ADMITTED, snapshot.admitted as f64);
     set(t::ROOM_ACTIVE, snapshot.active as f64);
     set(t::ROOM_RATE, snapshot.rules.rate.as_per_second());
+    if let Some(stock) = &snapshot.stock {
+        set(t::ROOM_REMAINING, stock.remaining as f64);
+        set(t::STOCK_AGE, snapshot.now.since(stock.read_at).as_secs_f64());
+    }
     set(t::ROOM_PAUSED, if snapshot.phase == Phase::Paused { 1.0 } else { 0.0 });
+}
+
+/// The shop's stock was read, or not.
+pub fn stock_read(room: &RoomId, outcome: StockRead) {
+    counter!(t::STOCK_READS.name, "outcome" => outcome.label(), "room" => name(room)).increment(1);
 }
 
 /// Whether the snapshot of a room is recent enough to act on.
@@ -289,108 +316,4 @@ pub(super) fn built() {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use super::super::test_support::counted;
-    use super::super::{Kind, TABLE};
-    use super::*;
-    use crate::room::{Lineage, Micros, Number, Overrides, Rate, Rules};
-
-    fn record_everything() {
-        let room = RoomId::new("spring-tour").unwrap();
-        RequestOutcome::ALL.iter().for_each(|o| request(Some(&room), *o));
-        Listener::ALL.iter().for_each(|door| drop(OpenConnection::at(*door)));
-        ConnectionRefusal::ALL.iter().for_each(|cause| connection_refused(Listener::Edge, *cause));
-        Join::ALL.iter().for_each(|outcome| joined(&room, *outcome));
-        polled(&room);
-        stay_ended(&room, "shop");
-        left(&room);
-        turns_held(&room, 3);
-        drop(OpenStream::of(&room));
-        stream_refused(&room, ConnectionRefusal::Full);
-        Token::ALL.iter().for_each(|kind| token_refused(*kind, "expired"));
-        crate::metrics::accounts::tests::record_all(&room);
-        snapshot(&room, &some_snapshot());
-        store_up(&room, true);
-        store_call("join", "ok", Duration::from_millis(3));
-        store_batch("join", 17);
-        Origin::ALL.iter().for_each(|outcome| origin(*outcome, Duration::from_millis(40)));
-        Cached::ALL.iter().for_each(|outcome| cached(*outcome));
-        changed(&room, "pause", "ok");
-        reload_ok(false);
-    }
-
-    fn some_snapshot() -> Snapshot {
-        Snapshot {
-            lineage: Lineage(1),
-            epoch: 1,
-            version: 9,
-            now: Micros(1),
-            phase: Phase::Paused,
-            reason: None,
-            forced: None,
-            draw: crate::room::Draw::default(),
-            last: Number(70),
-            called: Number(40),
-            due: Number(30),
-            frontier: Number(20),
-            lapsed: Number(0),
-            reach: 10,
-            admitted: 19,
-            granted: 0,
-            active: 0,
-            departed: 0,
-            ended_to: 0,
-            revoked_before: Micros(0),
-            stock: None,
-            rules: Rules::at(Rate::per_second(50).unwrap()),
-            overrides: Overrides::default(),
-            rules_written: Rules::at(Rate::per_second(50).unwrap()),
-        }
-    }
-
-    /// Name without the suffixes of a histogram, and label names, of every series in a scrape.
-    fn series(text: &str) -> BTreeMap<String, BTreeSet<String>> {
-        let mut all = BTreeMap::new();
-        for line in text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
-            let (key, _) = line.rsplit_once(' ').unwrap();
-            let (name, labels) = key.split_once('{').unwrap_or((key, ""));
-            let histogram = TABLE.iter().find(|m| {
-                let part = name.strip_prefix(m.name).unwrap_or_default();
-                matches!(m.kind, Kind::Histogram(_)) && matches!(part, "_bucket" | "_sum" | "_count")
-            });
-            let labels = labels.trim_end_matches('}').split(',').filter_map(|l| l.split_once('='));
-            let labels = labels.map(|(l, _)| l.to_owned()).filter(|l| l != "le").collect();
-            all.insert(histogram.map_or(name, |m| m.name).to_owned(), labels);
-        }
-        all
-    }
-
-    #[test]
-    fn what_is_recorded_is_what_the_table_says() {
-        let text = counted(record_everything);
-        let seen = series(&text);
-        for metric in TABLE {
-            let labels = seen.get(metric.name).unwrap_or_else(|| panic!("{} has no recorder", metric.name));
-            assert_eq!(labels, &metric.labels.iter().map(|l| (*l).to_owned()).collect(), "{}", metric.name);
-            assert!(text.contains(&format!("# HELP {} {}", metric.name, metric.help)), "{}", metric.name);
-        }
-        assert_eq!(seen.len(), TABLE.len(), "nothing beside the table: {:?}", seen.keys());
-    }
-
-    #[test]
-    fn a_snapshot_shows_in_the_gauges() {
-        let text = counted(record_everything);
-        for line in [
-            "ropeline_room_waiting{room=\"spring-tour\"} 50",
-            "ropeline_room_frontier_number{room=\"spring-tour\"} 20",
-            "ropeline_room_rate_per_second{room=\"spring-tour\"} 50",
-            "ropeline_room_paused{room=\"spring-tour\"} 1",
-            "ropeline_turns_held{room=\"spring-tour\"} 3",
-            "ropeline_store_batch_entries_bucket{verb=\"join\",le=\"20\"} 1",
-        ] {
-            assert!(text.contains(line), "{line} is not in\n{text}");
-        }
-    }
-}
+mod tests;

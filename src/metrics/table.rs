@@ -108,6 +108,13 @@ table! {
     ROOM_PAUSED = Gauge, Count, "ropeline_room_paused", ["room"],
         "1 while an operator has paused the room.";
 
+    ROOM_REMAINING = Gauge, Count, "ropeline_room_remaining", ["room"],
+        "Tickets that the shop has left, as last read.";
+    STOCK_AGE = Gauge, Seconds, "ropeline_stock_age_seconds", ["room"],
+        "How old the last reading of the shop's stock is; an old one bounds nobody.";
+    STOCK_READS = Counter, Count, "ropeline_stock_reads_total", ["outcome", "room"],
+        "Readings of the shop's stock by this instance, by outcome.";
+
     // The store.
     STORE_UP = Gauge, Count, "ropeline_store_up", ["room"],
         "1 while the snapshot of the room is recent enough to act on.";

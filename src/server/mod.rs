@@ -5,6 +5,7 @@ mod accounts;
 mod operators;
 mod parts;
 mod shelf;
+mod stock;
 mod stop;
 
 use std::net::SocketAddr;
@@ -82,6 +83,10 @@ impl Server {
         }
         let router = operators::router(config, &lines, Arc::clone(&keyring), counted.clone())?;
         tasks.spawn(listeners.admin.serve(router, counted, stopping.clone()));
+        let fetcher = Arc::new(proxy::Fetcher::new(Arc::clone(&origin), parts::secret(config)?));
+        for reader in stock::readers(config, &lines, &fetcher) {
+            tasks.spawn(reader.until_stopped(stopping.clone()));
+        }
         tasks.spawn(resolved.until_stopped(stopping.clone()));
         tasks.spawn(upkeep(keyring, lines.clone(), stopping));
         let (edge, crowd, admin) = addresses;

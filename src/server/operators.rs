@@ -98,6 +98,11 @@ impl admin::Desk for Rooms {
         self.lines.iter().map(|line| line.room().clone()).collect()
     }
 
+    fn readiness(&self) -> admin::Readiness {
+        let amiss = self.lines.iter().filter_map(|line| super::stock::amiss(line)).collect();
+        admin::Readiness { amiss, ..admin::Readiness::default() }
+    }
+
     fn view(&self, room: &RoomId) -> Option<View> {
         Some(self.line(room)?.view())
     }

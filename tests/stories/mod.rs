@@ -25,5 +25,6 @@ mod rooms;
 mod shared_rate;
 mod signed_in;
 mod stays;
+mod stock;
 mod store_away;
 mod unsafe_store;

@@ -10,7 +10,7 @@ use super::load::of_text;
 use super::{Config, Overlay, Problems};
 
 /// What every document needs, in five lines.
-const BASE: &str = r#"[origin]
+pub(super) const BASE: &str = r#"[origin]
 url = "http://127.0.0.1:3000"
 [[room]]
 id = "a"
@@ -22,11 +22,11 @@ fn none(_: &str) -> Option<String> {
     None
 }
 
-fn load(text: &str) -> Result<Config, Problems> {
+pub(super) fn load(text: &str) -> Result<Config, Problems> {
     of_text("f", text, &Overlay::default(), &none)
 }
 
-fn good(text: &str) -> Config {
+pub(super) fn good(text: &str) -> Config {
     load(text).unwrap_or_else(|problems| panic!("{problems}"))
 }
 

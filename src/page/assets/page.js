@@ -76,7 +76,8 @@
     if (/^(lapsed|left)$/.test(visitor.state)) return visitor.state;
     if (/^(paused|unavailable|closed)$/.test(room)) return room;
     if (/^(lobby|scheduled)$/.test(room)) return "lobby";
-    return room === "sold_out" && visitor.state === "waiting" ? room : visitor.state;
+    if (room === "sold_out" && visitor.state === "waiting") return room;
+    return visitor.likely === false && visitor.state === "waiting" ? "waitlisted" : visitor.state;
   }
 
   function setScene(name) {

@@ -33,6 +33,8 @@ pub struct Shop {
     remaining_delay_ms: AtomicU64,
     remaining_fails: AtomicBool,
     jwks: std::sync::Mutex<String>,
+    /// Said in place of the usual count.
+    remaining_says: std::sync::Mutex<Option<String>>,
 }
 
 impl Origin {
@@ -89,6 +91,16 @@ impl Origin {
     pub fn remaining_fails(&self, fails: bool) {
         self.shop.remaining_fails.store(fails, Ordering::Relaxed);
     }
+
+    /// How many tickets the remaining count says from now on.
+    pub fn remaining_is(&self, count: u64) {
+        self.remaining_says(&serde_json::json!({"event": 42, "remaining": count}).to_string());
+    }
+
+    /// What the remaining count says from now on, word for word.
+    pub fn remaining_says(&self, body: &str) {
+        *self.shop.remaining_says.lock().unwrap() = Some(body.to_owned());
+    }
 }
 
 impl Drop for Origin {
@@ -144,7 +156,8 @@ impl Shop {
     fn remaining(&self) -> Answer {
         let delay = Duration::from_millis(self.remaining_delay_ms.load(Ordering::Relaxed));
         let status = if self.remaining_fails.load(Ordering::Relaxed) { 500 } else { 200 };
-        let body = serde_json::json!({"event": 42, "remaining": 312}).to_string();
+        let usual = || serde_json::json!({"event": 42, "remaining": 312}).to_string();
+        let body = self.remaining_says.lock().unwrap().clone().unwrap_or_else(usual);
         Answer { status, delay, ..Answer::ok("application/json", body) }
     }
 }
