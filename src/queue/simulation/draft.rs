@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::plan::{Act, Fault, Habit, Item, Kept, Plan, SECOND, Visit, What};
+use super::store::START;
 use crate::queue::conformance::chance::Chance;
-use crate::room::{Rate, Rules};
+use crate::room::{Micros, Rate, Rules};
 
 /// Every so many seeds a full house, in which the share of the slots that is used is checked.
 pub(super) const FULL_HOUSE_EVERY: u64 = 100;
@@ -74,6 +75,12 @@ fn rules(chance: &mut Chance) -> Rules {
     rules.first_use = Duration::from_secs(one_of(chance, &[3, 8, 30]));
     if chance.percent(20) {
         rules.max_active = Some(1 + chance.below(6));
+    }
+    if chance.percent(20) {
+        rules.schedule.opens = Some(Micros(START + SECOND / 2 + chance.below(5 * SECOND)));
+    }
+    if chance.percent(10) {
+        rules.schedule.closes = Some(Micros(START + 6 * SECOND + chance.below(8 * SECOND)));
     }
     if chance.percent(10) {
         rules.max_waiting = 1 + chance.below(20);

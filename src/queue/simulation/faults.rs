@@ -98,7 +98,7 @@ fn hang_up_on_all(world: &mut World<'_>, i: usize) {
             match &call.whom {
                 For::Joins(joiners) => askers.extend(joiners),
                 For::Leaver(asker) => askers.push(*asker),
-                For::Opening | For::Turns(_) | For::Operator => {}
+                For::Opening | For::Turns(_) | For::Operator | For::Nobody => {}
             }
         }
     }

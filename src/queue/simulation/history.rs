@@ -21,6 +21,10 @@ pub(super) fn line(instance: usize, verb: &Verb, done: &Done) -> Option<String> 
             let told = numbers.iter().zip(&advanced.standings).map(|(n, s)| standing(*n, *s));
             format!("shows {} | {}", told.collect::<Vec<_>>().join(", "), room(&advanced.snapshot))
         }
+        (Verb::Stays(report), Ok(Reply::Stayed(stayed))) => {
+            let (used, ended, until) = (&report.used, &report.ended, &stayed.until);
+            format!("says of passes: used {used:?} until {until:?}, ended {ended:?}")
+        }
         (Verb::Leave(numbers), _) => format!("gives up {numbers:?}"),
         (Verb::Control(change), _) => format!("does {change:?}"),
         _ => "opens the room".to_owned(),

@@ -6,7 +6,8 @@
 use std::fmt;
 
 use super::rule::seconds;
-use crate::room::{Rate, Rules};
+use super::store::START;
+use crate::room::{Micros, Rate, Rules, Schedule};
 
 pub(super) const SECOND: u64 = 1_000_000;
 
@@ -159,6 +160,9 @@ impl fmt::Display for Plan {
             self.kept,
             seconds(self.length),
         )?;
+        let after = |at: Option<Micros>| at.map(|at| seconds(at.0.saturating_sub(START)));
+        let Schedule { opens, closes, .. } = &self.rules.schedule;
+        writeln!(f, "opens after {:?} s, closes after {:?} s", after(*opens), after(*closes))?;
         self.items.iter().try_for_each(|item| writeln!(f, "{item}"))
     }
 }

@@ -13,7 +13,7 @@ use crate::queue::{Seen, StoreError};
 use crate::room::{Micros, Room, RoomId, Snapshot};
 
 /// The moment at which every sale begins, on the store's clock.
-const START: u64 = 1_790_000_000_000_000;
+pub(super) const START: u64 = 1_790_000_000_000_000;
 /// How often a state is kept to fall back to, and how many of them.
 const KEEP_EVERY: u64 = 150_000;
 const KEPT_MOST: usize = 12;

@@ -6,7 +6,7 @@ use super::visitor::{Intent, other_tabs};
 use super::world::{Call, Ev, For, World};
 use crate::queue::StoreError;
 use crate::queue::embedded::verbs::{Reply, Verb};
-use crate::room::{JoinOutcome, Number, Standing};
+use crate::room::{EndCause, JoinOutcome, Number, Standing, StayReport};
 
 /// The longest poll interval.
 const POLL_MAX: u64 = 15_000_000;
@@ -86,6 +86,24 @@ impl World<'_> {
         self.send(i, For::Leaver(asker), Verb::Leave(vec![number]));
     }
 
+    /// Somebody inside uses their pass; after the last time they may say that they are done.
+    pub(super) fn uses(&mut self, v: usize, more: u64) {
+        let up = |instance: &super::instance::Instance| instance.up && instance.stalled_until <= self.at;
+        let (Some((_, number)), Some(i)) = (self.visitors[v].place, self.instances.iter().position(up))
+        else {
+            return;
+        };
+        let mut report = StayReport::default();
+        if more > 0 {
+            report.used.push(number);
+            let (after, _) = self.visitors[v].uses();
+            self.later(after, Ev::Uses(v, more - 1));
+        } else if self.visitors[v].chance.percent(50) {
+            report.ended.push((number, EndCause::Visitor));
+        }
+        self.send(i, For::Nobody, Verb::Stays(report));
+    }
+
     /// An answer, or that there is none.
     pub(super) fn finish(&mut self, call: usize, answer: Result<Reply, StoreError>) {
         let Call { instance: i, life, sent, repeated, over, .. } = self.calls[call];
@@ -109,7 +127,10 @@ impl World<'_> {
             (For::Operator, Ok(Reply::Snapshot(snapshot))) => {
                 let _known = self.instances[i].learn(self.at, snapshot);
             }
-            (For::Operator, _) => {}
+            (For::Nobody, Ok(Reply::Stayed(stayed))) => {
+                let _known = self.instances[i].learn(self.at, stayed.snapshot);
+            }
+            (For::Operator | For::Nobody, _) => {}
         }
     }
 
@@ -191,6 +212,10 @@ impl World<'_> {
                 let Some((lineage, _)) = self.visitors[v].place else { return };
                 self.observer.admitted(self.at, lineage, admission);
                 let waited = self.visitors[v].waits();
+                if !self.visitors[v].admitted {
+                    let (after, times) = self.visitors[v].uses();
+                    self.later(after, Ev::Uses(v, times));
+                }
                 self.visitors[v].admitted = true;
                 self.count_waiting(v, waited);
                 if let Some(after) = self.visitors[v].claims_again_in() {

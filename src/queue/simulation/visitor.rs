@@ -101,6 +101,11 @@ impl Visitor {
         self.chance.percent(30).then(|| self.chance.below(4 * SECOND))
     }
 
+    /// When somebody inside uses their pass next, and how often.
+    pub(super) fn uses(&mut self) -> (u64, u64) {
+        (SECOND / 2 + self.chance.below(3 * SECOND), self.chance.below(4))
+    }
+
     /// Whether somebody who was sent away joins anew.
     pub(super) fn joins_anew(&mut self) -> bool {
         let anew = !self.admitted && self.chance.percent(60);

@@ -25,6 +25,8 @@ pub(super) enum Ev {
     /// A fault goes on to its next stage, or ends.
     Next(usize),
     Wake(Asker),
+    /// Somebody inside uses their pass, so many times more.
+    Uses(usize, u64),
     /// An instance, in this life, sends its joins, or its turns.
     Flush(usize, u32),
     Cycle(usize, u32),
@@ -47,6 +49,8 @@ pub(super) enum For {
     Turns(Vec<Number>),
     Leaver(Asker),
     Operator,
+    /// Nobody waits for it: a use or an end of a pass.
+    Nobody,
 }
 
 pub(super) struct Call {
@@ -155,6 +159,7 @@ impl<'a> World<'a> {
             Ev::Item(index) => self.begin(index),
             Ev::Next(index) => faults::next(self, index),
             Ev::Wake(asker) => self.wake(asker),
+            Ev::Uses(v, more) => self.uses(v, more),
             Ev::Flush(i, life) if self.lives(i, life, event) => self.flush_joins(i),
             Ev::Cycle(i, life) if self.lives(i, life, event) => self.cycle(i),
             Ev::Open(i, life) if self.lives(i, life, event) => self.open(i),

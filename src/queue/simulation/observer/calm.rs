@@ -15,6 +15,8 @@ const RAMP_RELEASE: f64 = 1.3;
 pub(super) struct Calm {
     /// On the store's clock; 0 without an interruption.
     settled_at: u64,
+    /// An interruption of the lobby costs no ramp.
+    ramps: bool,
     ramped: u64,
     fastest: f64,
 }
@@ -31,6 +33,7 @@ impl Calm {
         self.settled_at = self.settled_at.saturating_sub(step.before.now.0.saturating_sub(step.now().0));
         let line = step.before.last > step.before.frontier;
         if step.interrupted && line {
+            self.ramps = step.rules().schedule.opens.is_none_or(|opens| step.now() >= opens);
             self.settled_at = step.now().plus(step.rules().step()).0;
             (self.ramped, self.fastest) = (0, 0.0);
         }
@@ -39,14 +42,14 @@ impl Calm {
             finds.say(Rule::Closed, format!("{let_in} let in before the called could check in again"));
         }
         if let_in > 0 && !open(step.after) {
-            finds.say(Rule::Closed, format!("{let_in} let in while paused"));
+            finds.say(Rule::Closed, format!("{let_in} let in while the room is {:?}", step.after.phase));
         }
         self.ramp(finds, step);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     fn ramp(&mut self, finds: &mut Finds, step: &Step<'_>) {
-        if self.settled_at == 0 {
+        if self.settled_at == 0 || !self.ramps {
             return;
         }
         self.fastest = self.fastest.max(step.rules().rate.as_per_second());

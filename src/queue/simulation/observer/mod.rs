@@ -119,11 +119,11 @@ impl Observer {
             Err(_) => return,
         };
         let Some(before) = self.last.replace(after.clone()) else {
-            return self.ledger.flushed();
+            return self.ledger.turn_to(after.lineage);
         };
         self.calm.trusted(&mut self.finds, event.seen, &before);
         if after.lineage != before.lineage {
-            self.ledger.flushed();
+            self.ledger.turn_to(after.lineage);
             self.order.forget();
             self.granted.clear();
         }
@@ -133,6 +133,9 @@ impl Observer {
                 self.order.left(*number);
                 self.ledger.left(*number);
             }
+        }
+        if let (Verb::Stays(report), Ok(Reply::Stayed(stayed))) = (event.verb, event.answer) {
+            self.ledger.stays(&mut self.finds, report, stayed);
         }
         let admitted = self.ledger.new_admissions(&mut self.finds, event.at, &standings);
         let granted: BTreeSet<Number> = event.room.granted().collect();
@@ -183,7 +186,10 @@ impl Observer {
     pub(super) fn lost(&mut self, since: u64, room: Option<&Room>, told: bool) {
         self.last = room.map(Room::snapshot);
         self.granted = room.map(|room| room.granted().collect()).unwrap_or_default();
-        self.ledger.lost(since);
+        if let Some(room) = &self.last {
+            self.ledger.turn_to(room.lineage);
+        }
+        self.ledger.lost(since, told);
         self.order.forget();
         self.steady.lost(told);
     }
