@@ -151,7 +151,7 @@ impl Ledger {
         let Some((_, life, earlier)) = before else { return };
         let lives = room.is_some_and(|room| {
             let soon = room.now.plus(std::time::Duration::from_secs(2));
-            let inside = self.inside.get(&earlier).is_some_and(|until| *until > soon);
+            let inside = !self.unsure && self.inside.get(&earlier).is_some_and(|until| *until > soon);
             let ended = self.was_admitted(earlier) && !inside;
             life == lineage && room.lineage == lineage && earlier > room.lapsed && !ended
         });

@@ -119,6 +119,8 @@ impl Observer {
             Err(_) => return,
         };
         let Some(before) = self.last.replace(after.clone()) else {
+            // A room that is made, or made anew after it was lost as a whole, knows of no slot before.
+            self.rate = RateKept::default();
             return self.ledger.turn_to(after.lineage);
         };
         self.calm.trusted(&mut self.finds, event.seen, &before);
