@@ -222,7 +222,10 @@ mod tests {
     #[test]
     fn a_room_never_seen_is_unavailable() {
         let id = RoomId::new("a").unwrap();
-        let document = RoomDocument::of(&id, &View { snapshot: None, fresh: true, fault: None, speed: None });
+        let document = RoomDocument::of(
+            &id,
+            &View { snapshot: None, fresh: true, fault: None, speed: None, there: None },
+        );
         assert_eq!((document.state, document.fresh), (State::Unavailable, false));
         assert_eq!((document.line, document.settings), (None, None));
     }

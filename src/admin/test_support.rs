@@ -136,6 +136,7 @@ impl Desk for FakeDesk {
             fresh: !self.store_away.load(Ordering::SeqCst),
             fault: None,
             speed: None,
+            there: None,
         })
     }
 

@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::stock;
 use crate::queue::View;
-use crate::room::{Micros, Number, Phase, RoomId, Snapshot};
+use crate::room::{Micros, Number, Phase, RoomId};
 
 /// The document. Absent parts are left out, except the visitor, who is null without a place.
 #[derive(Debug, Clone, Serialize)]
@@ -85,7 +85,7 @@ impl RoomDocument {
         Self {
             id: id.to_string(),
             state: state(view),
-            waiting: snapshot.map(Snapshot::waiting),
+            waiting: view.waiting(),
             rate_per_second: snapshot.map(|s| s.rules.rate.as_per_second()),
             remaining: snapshot.filter(|_| view.fresh).and_then(stock::remaining),
             message,
@@ -113,7 +113,7 @@ fn state(view: &View) -> &'static str {
 impl VisitorDocument {
     /// Somebody in line.
     pub(super) fn waiting(number: Number, view: &View) -> Self {
-        let position = view.snapshot.as_deref().map(|s| s.position(number));
+        let position = view.position(number);
         let (state, likely) = stock::outlook(view, position);
         Self {
             state,
@@ -132,13 +132,14 @@ impl VisitorDocument {
     }
 }
 
-/// Between what the set rate allows and what the frontier's speed of late makes likely; unknown while the
-/// room does not release.
+/// Between what the set rate allows and what the speed of late makes likely, for those ahead who will probably be
+/// there; unknown while the room does not release.
 fn wait(number: Number, view: &View) -> Option<Wait> {
     let snapshot =
         view.snapshot.as_deref().filter(|s| view.fresh && s.phase == Phase::Open && !s.sold_out())?;
-    let best = snapshot.turn_in(number).as_secs_f64();
-    // No-shows make the frontier faster than the rate, an outage slower.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+    let best = view.live_ahead(number)? as f64 / snapshot.rules.rate.as_per_second();
+    // An outage, a cap or a ramp makes it slower than the rate.
     let rate = snapshot.rules.rate.as_per_second();
     let factor = view.speed.map_or(1.0, |speed| rate / speed.max(rate / 20.0)).clamp(0.05, 20.0);
     let (fast, slow) = (best * factor.min(1.0), best * factor.max(1.0));

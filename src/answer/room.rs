@@ -183,6 +183,7 @@ impl RoomDesk {
         if ticket.lineage != snapshot.lineage {
             return Ok(Visitor::Lapsed(place));
         }
+        self.line.hear(ticket.number);
         if ticket.number > snapshot.called && ticket.number <= snapshot.last {
             let left = self.line.has_left(ticket.number);
             return Ok(if left { Visitor::Left(place) } else { Visitor::Waiting(place) });

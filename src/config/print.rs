@@ -162,6 +162,7 @@ fn room(out: &mut Out, room: &RoomConfig) {
         out.plain("max_total", most);
     }
     out.heading("[room.waiting]");
+    out.time("absent_after", room.absent_after);
     out.time("return_within", rules.return_within);
     let (least, most) = (string(written(rules.poll_min)), string(written(room.poll_max)));
     out.plain("poll", format_args!("{{ min = {least}, max = {most} }}"));

@@ -67,7 +67,8 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
             paths: values(&paths),
             open_paths: values(&open_paths),
             rules: rules.and(rules_or_any)?,
-            poll_max: poll_max?,
+            poll_max: poll_max.map(|(most, _)| most)?,
+            absent_after: poll_max.map(|(_, absent)| absent)?,
             identity: identity.config.clone()?,
             same_site,
             page,
@@ -101,11 +102,11 @@ fn release(mut table: Table<'_>, over: Option<Rate>) -> Option<Rules> {
     Some(rules)
 }
 
-/// Reads `[room.waiting]` into the rules; the longest poll interval.
-fn waiting(mut table: Table<'_>, rules: &mut Rules) -> Duration {
+/// Reads `[room.waiting]` into the rules; the longest poll interval, and how long silence is not absence.
+fn waiting(mut table: Table<'_>, rules: &mut Rules) -> (Duration, Duration) {
     rules.return_within = table.read("return_within", duration("10s", "24h")).unwrap_or(rules.return_within);
     rules.max_waiting = table.read("max", whole(1, 100_000_000)).unwrap_or(rules.max_waiting);
-    table.not_yet(&["absent_after"]);
+    let absent_after = table.read("absent_after", duration("10s", "24h"));
     let mut poll = table.table("poll");
     let least = poll.read("min", duration("500ms", "1m"));
     let most = poll.read("max", duration("500ms", "10m"));
@@ -116,7 +117,14 @@ fn waiting(mut table: Table<'_>, rules: &mut Rules) -> Duration {
         let (least, most) = (super::value::written(rules.poll_min), super::value::written(poll_max));
         poll.problem(key, format!("poll.max ({most}) must not be shorter than poll.min ({least})"));
     }
-    poll_max
+    drop(poll);
+    // Twice, so that one poll that got lost makes nobody absent.
+    let least = poll_max.saturating_mul(2);
+    if let Some(given) = absent_after.filter(|given| *given < least) {
+        let (given, least) = (super::value::written(given), super::value::written(least));
+        table.problem("absent_after", format!("{given} must be at least twice poll.max ({least})"));
+    }
+    (poll_max, absent_after.unwrap_or_else(|| Duration::from_secs(180).max(least)))
 }
 
 /// Reads `[room.pass]` into the rules; the leeway.

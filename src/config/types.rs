@@ -166,6 +166,8 @@ pub struct RoomConfig {
     pub stock: Option<StockConfig>,
     /// The longest poll interval; at least `rules.poll_min`.
     pub poll_max: Duration,
+    /// Not heard of for so long: no longer counted.
+    pub absent_after: Duration,
     /// What makes two requests one visitor.
     pub identity: IdentityConfig,
     /// `SameSite` of its cookies.

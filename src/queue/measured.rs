@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 
+use super::presence::{Heard, Shown};
 use super::{Advanced, JoinBatch, QueueStore, Seen, StoreError};
 use crate::metrics;
 use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
@@ -54,6 +55,10 @@ impl QueueStore for Measured {
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
         metrics::store_batch("stays", report.used.len() + report.ended.len());
         timed("stays", self.0.stays(room, seen, report)).await
+    }
+
+    async fn presence(&self, room: &RoomId, seen: Seen, heard: &Heard) -> Result<Shown, StoreError> {
+        timed("presence", self.0.presence(room, seen, heard)).await
     }
 
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {

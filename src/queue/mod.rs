@@ -12,6 +12,7 @@ pub mod embedded;
 mod error;
 mod line;
 mod measured;
+pub mod presence;
 pub mod redis;
 mod settings;
 #[cfg(test)]
@@ -21,7 +22,7 @@ mod store;
 pub use crate::room::{EndCause, StayReport, Stayed};
 pub use clock::{Clock, system_clock};
 pub use error::StoreError;
-pub use line::{Line, LineSettings, View};
+pub use line::{Line, LineSettings, There, View};
 pub use measured::Measured;
 pub use settings::{Durability, Place, Settings};
 pub use store::{Advanced, InstanceId, JoinBatch, QueueStore, Seen};

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use super::presence::{Heard, Shown};
 use crate::room::{
     Control, IdentityHash, Joined, Lineage, Number, RoomId, Rules, Snapshot, Standing, StayReport, Stayed,
 };
@@ -71,6 +72,9 @@ pub trait QueueStore: Send + Sync + 'static {
     /// Uses and ends of stays, and the end log from where the caller has read it. An empty report only reads the
     /// log.
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError>;
+
+    /// Who was heard of, and who is there as far as all instances know: see [`super::presence`].
+    async fn presence(&self, room: &RoomId, seen: Seen, heard: &Heard) -> Result<Shown, StoreError>;
 
     /// An operator's change, or new rules from the file.
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError>;

@@ -84,6 +84,7 @@ pub(super) fn lines(config: &Config, store: &Arc<dyn QueueStore>) -> Result<Vec<
             rules: room.rules.clone(),
             instance,
             lineage: Lineage(random::number()?),
+            absent_after: room.absent_after,
             timeout: config.store.timeout,
         };
         Ok(Line::start(settings, Arc::clone(store)))

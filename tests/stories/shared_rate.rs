@@ -76,6 +76,7 @@ fn line(redis: &Redis, id: u64, rules: &Rules) -> Arc<Line> {
         rules: rules.clone(),
         instance: InstanceId(id),
         lineage: Lineage(7),
+        absent_after: Duration::from_secs(180),
         timeout: settings.timeout,
     };
     Line::start(settings, store)

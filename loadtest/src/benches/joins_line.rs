@@ -132,7 +132,14 @@ async fn measure(engine: &Engine, room: u64, row: &Row, lasts: Duration, counted
     let room = RoomId::new(&format!("r{room}")).ok_or("a room's name")?;
     let mut rules = Rules::at(Rate::per_second(1).ok_or("a rate")?);
     rules.max_waiting = 100_000_000;
-    let line = LineSettings { room, rules, instance: InstanceId(1), lineage: Lineage(7), timeout: TIMEOUT };
+    let line = LineSettings {
+        room,
+        rules,
+        instance: InstanceId(1),
+        lineage: Lineage(7),
+        absent_after: TIMEOUT * 36,
+        timeout: TIMEOUT,
+    };
     let line = Line::start(line, Arc::clone(&engine.store));
     while !line.view().fresh {
         tokio::time::sleep(Duration::from_millis(5)).await;

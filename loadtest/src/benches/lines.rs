@@ -32,8 +32,14 @@ pub(super) async fn line(store: &Arc<dyn QueueStore>, room: &str, id: u64, rate:
     let room = RoomId::new(room).ok_or("a room's name")?;
     let mut rules = Rules::at(rate.parse::<Rate>()?);
     rules.max_waiting = ROOM_FOR;
-    let settings =
-        LineSettings { room, rules, instance: InstanceId(id), lineage: Lineage(7), timeout: TIMEOUT };
+    let settings = LineSettings {
+        room,
+        rules,
+        instance: InstanceId(id),
+        lineage: Lineage(7),
+        absent_after: TIMEOUT * 36,
+        timeout: TIMEOUT,
+    };
     let line = Line::start(settings, Arc::clone(store));
     for _ in 0..2000 {
         if line.view().fresh {

@@ -5,7 +5,7 @@ use crate::answer::document::{RoomDocument, VisitorDocument};
 use crate::room::{Number, RoomId};
 
 fn document() -> Document {
-    let view = View { snapshot: None, fresh: false, fault: None, speed: None };
+    let view = View { snapshot: None, fresh: false, fault: None, speed: None, there: None };
     let mut visitor = VisitorDocument::waiting(Number(7), &view);
     visitor.position = Some(3);
     Document {

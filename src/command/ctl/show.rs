@@ -228,7 +228,7 @@ mod tests {
         });
         let away = RoomDocument::of(
             &id("new-year"),
-            &View { snapshot: None, fresh: false, fault: None, speed: None },
+            &View { snapshot: None, fresh: false, fault: None, speed: None, there: None },
         );
         let expected = "\
 ROOM         STATE        WAITING  ADMITTED  RATE    NOTE

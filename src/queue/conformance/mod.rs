@@ -13,6 +13,7 @@ mod opening;
 mod scenarios;
 pub(super) mod server;
 mod stage;
+mod there;
 
 use self::stage::Stage;
 
@@ -57,6 +58,9 @@ both_stores![
     a_store_that_shows_less_than_was_seen_is_refused,
     nothing_is_lost_by_a_restart,
     rooms_do_not_touch_each_other;
+    there:
+    presence_is_what_its_rules_say,
+    who_left_stays_away_over_a_restart;
     inside:
     a_stay_lasts_as_it_is_used,
     an_end_holds_over_repeats_and_restarts,

@@ -11,6 +11,7 @@ use std::path::Path;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 
 use crate::queue::StoreError;
+use crate::queue::presence::Kept;
 use crate::room::{Changes, Core, IdentityHash, Micros, Number, Room, RoomId, Saved};
 
 /// The layout of these tables; a file with another one is not touched.
@@ -28,6 +29,8 @@ const STAYS: TableDefinition<(u32, u64), u64> = TableDefinition::new("stays");
 const GONE: TableDefinition<(u32, u64), ()> = TableDefinition::new("gone");
 /// The end log by sequence: the number, and until when it is kept.
 const LOG: TableDefinition<(u32, u64), (u64, u64)> = TableDefinition::new("log");
+/// Who is shown in line.
+const PRESENCE: TableDefinition<u32, &[u8]> = TableDefinition::new("presence");
 const IDENTITIES: TableDefinition<(u32, u64), [u8; 16]> = TableDefinition::new("identities");
 
 /// The open file, and the keys of the rooms in it.
@@ -52,15 +55,20 @@ pub(super) fn open_in(dir: &Path) -> Result<Database, StoreError> {
 
 impl Disk {
     /// Reads everything that was written down.
-    pub(super) fn load(database: Database) -> Result<(Self, HashMap<RoomId, Room>), StoreError> {
+    pub(super) fn load(database: Database) -> Result<Opened, StoreError> {
         prepare(&database).map_err(trouble)??;
         let (keys, rooms) = read(&database).map_err(trouble)??;
-        Ok((Self { database, keys }, rooms))
+        let kept = read_presence(&database, &keys).map_err(trouble)?;
+        Ok((Self { database, keys }, rooms, kept))
     }
 
     /// Writes the changes of some rooms in one durable commit. After an error the file has to be opened
     /// anew, and the rooms read from it: nobody knows what the commit did.
-    pub(super) fn write(&mut self, changed: Vec<(RoomId, Core, Changes)>) -> Result<(), StoreError> {
+    pub(super) fn write(
+        &mut self,
+        changed: Vec<(RoomId, Core, Changes)>,
+        there: &[(RoomId, Kept)],
+    ) -> Result<(), StoreError> {
         let next = self.keys.values().max().map_or(0, |key| key + 1);
         let new = changed.iter().map(|(room, ..)| room).filter(|room| !self.keys.contains_key(*room));
         let new: Vec<(RoomId, u32)> = new.cloned().zip(next..).collect();
@@ -74,8 +82,36 @@ impl Disk {
             note(&transaction, key, &core, &changes).map_err(trouble)?;
             note_stays(&transaction, key, log_first, &changes).map_err(trouble)?;
         }
+        for (room, kept) in there {
+            if let Some(key) = self.keys.get(room) {
+                note_presence(&transaction, *key, kept).map_err(trouble)?;
+            }
+        }
         transaction.commit().map_err(trouble)
     }
+}
+
+/// The file, and what was in it.
+type Opened = (Disk, HashMap<RoomId, Room>, HashMap<RoomId, Kept>);
+
+fn note_presence(transaction: &WriteTransaction, key: u32, kept: &Kept) -> Result<(), redb::Error> {
+    transaction.open_table(PRESENCE)?.insert(key, kept.to_bytes().as_slice())?;
+    Ok(())
+}
+
+/// What cannot be read is left out: then everybody counts as there.
+fn read_presence(
+    database: &Database,
+    keys: &HashMap<RoomId, u32>,
+) -> Result<HashMap<RoomId, Kept>, redb::Error> {
+    let table = database.begin_read()?.open_table(PRESENCE)?;
+    let mut all = HashMap::new();
+    for (room, key) in keys {
+        if let Some(kept) = table.get(key)?.and_then(|bytes| Kept::from_bytes(bytes.value())) {
+            all.insert(room.clone(), kept);
+        }
+    }
+    Ok(all)
 }
 
 fn trouble(error: impl std::fmt::Display) -> StoreError {
@@ -106,6 +142,7 @@ fn prepare(database: &Database) -> Result<Result<(), StoreError>, redb::Error> {
     transaction.open_table(STAYS)?;
     transaction.open_table(GONE)?;
     transaction.open_table(LOG)?;
+    transaction.open_table(PRESENCE)?;
     transaction.commit()?;
     Ok(Ok(()))
 }

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::verbs::{Reply, Request, Verb};
 use self::writer::{Message, Opener, Writer};
+use super::presence::{Heard, Shown};
 use super::{Advanced, Clock, JoinBatch, Place, QueueStore, Seen, Settings, StoreError, system_clock};
 use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
 
@@ -78,7 +79,7 @@ impl EmbeddedStore {
     async fn snapshot_after(&self, room: &RoomId, seen: Seen, verb: Verb) -> Result<Snapshot, StoreError> {
         match self.ask(room, seen, verb).await? {
             Reply::Snapshot(snapshot) => Ok(snapshot),
-            Reply::Joined(_) | Reply::Advanced(_) | Reply::Stayed(_) => Err(crossed()),
+            _ => Err(crossed()),
         }
     }
 }
@@ -118,6 +119,13 @@ impl QueueStore for EmbeddedStore {
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
         match self.ask(room, seen, Verb::Stays(report.clone())).await? {
             Reply::Stayed(stayed) => Ok(stayed),
+            _ => Err(crossed()),
+        }
+    }
+
+    async fn presence(&self, room: &RoomId, seen: Seen, heard: &Heard) -> Result<Shown, StoreError> {
+        match self.ask(room, seen, Verb::Presence(heard.clone())).await? {
+            Reply::Shown(shown) => Ok(shown),
             _ => Err(crossed()),
         }
     }

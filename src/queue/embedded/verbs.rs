@@ -1,10 +1,12 @@
 //! The verbs as requests to the writer, and what each does to the room in memory.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::remembered::Remembered;
+use crate::queue::presence::{Around, Heard, Presence, Shown};
 use crate::queue::{Advanced, JoinBatch, Seen, StoreError};
 #[cfg(test)]
 use crate::room::mutation::{self, Mutation};
@@ -21,6 +23,7 @@ pub(in crate::queue) enum Verb {
     Leave(Vec<Number>),
     Stays(StayReport),
     Control(Box<Control>),
+    Presence(Heard),
 }
 
 /// A verb on its way to the writer.
@@ -37,6 +40,7 @@ pub(in crate::queue) enum Reply {
     Joined(Joined),
     Advanced(Advanced),
     Stayed(Stayed),
+    Shown(Shown),
 }
 
 impl Request {
@@ -70,7 +74,8 @@ pub(in crate::queue) fn apply(
         return Err(StoreError::RolledBack);
     }
     match &request.verb {
-        Verb::Create(..) => {}
+        // Presence is not the room's: see below.
+        Verb::Create(..) | Verb::Presence(_) => {}
         Verb::Join(batch) => {
             let outcomes = join(room, remembered, now, &request.room, batch);
             return Ok(Reply::Joined(Joined { outcomes, snapshot: room.snapshot() }));
@@ -86,6 +91,23 @@ pub(in crate::queue) fn apply(
         Verb::Control(change) => room.control(now, change),
     }
     Ok(Reply::Snapshot(room.snapshot()))
+}
+
+/// Takes what was heard, and tells who is there.
+pub(super) fn presence(
+    rooms: &HashMap<RoomId, Room>,
+    there: &mut HashMap<RoomId, Presence>,
+    now: Micros,
+    request: &Request,
+    heard: &Heard,
+) -> Result<Reply, StoreError> {
+    let room = rooms.get(&request.room).ok_or(StoreError::NoRoom)?.snapshot();
+    if request.seen > (Seen { epoch: room.epoch, version: room.version }) {
+        return Err(StoreError::RolledBack);
+    }
+    let there = there.entry(request.room.clone()).or_default();
+    // One instance alone has this store, so a version can be used at once.
+    Ok(Reply::Shown(there.tell(now, Around::of(&room, Duration::ZERO), heard)))
 }
 
 /// A batch of joins; a repeat gets the numbers of the first time, with their standing of now.

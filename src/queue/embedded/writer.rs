@@ -13,7 +13,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::disk::Disk;
 use super::remembered::Remembered;
-use super::verbs::{self, Reply, Request};
+use super::verbs::{self, Reply, Request, Verb};
+use crate::queue::presence::{Kept, Presence};
 use crate::queue::{Clock, StoreError};
 use crate::room::{Number, Room, RoomId};
 
@@ -47,6 +48,9 @@ pub(super) struct Writer {
 struct Open {
     disk: Disk,
     rooms: HashMap<RoomId, Room>,
+    /// Who is there, and what of it is on the disk.
+    presence: HashMap<RoomId, Presence>,
+    kept: HashMap<RoomId, Kept>,
     /// C, D, F and the lapsed as they are on the disk: a move of these is worth a commit.
     written: HashMap<RoomId, [Number; 4]>,
 }
@@ -109,7 +113,13 @@ impl Writer {
         let mut touched = BTreeSet::new();
         let mut answers: Answers = Vec::with_capacity(group.len());
         for request in group {
-            let answer = verbs::apply(&mut open.rooms, &mut self.remembered, (self.clock)(), &request);
+            let now = (self.clock)();
+            let answer = match &request.verb {
+                Verb::Presence(heard) => {
+                    verbs::presence(&open.rooms, &mut open.presence, now, &request, heard)
+                }
+                _ => verbs::apply(&mut open.rooms, &mut self.remembered, now, &request),
+            };
             touched.insert(request.room);
             answers.push((request.answer, answer));
         }
@@ -144,13 +154,15 @@ impl Writer {
 
 impl Open {
     fn new(opener: &Opener, clock: &Clock) -> Result<Self, StoreError> {
-        let (disk, mut rooms) = Disk::load(opener()?)?;
+        let (disk, mut rooms, kept) = Disk::load(opener()?)?;
         for room in rooms.values_mut() {
             let at = room.snapshot();
             room.take_over(clock(), at.last, at.admitted);
         }
         let all = rooms.keys().cloned().collect();
-        let mut open = Self { disk, rooms, written: HashMap::new() };
+        let restored = |(id, kept): (&RoomId, &Kept)| (id.clone(), Presence::restored(kept.clone()));
+        let presence = kept.iter().map(restored).collect();
+        let mut open = Self { disk, rooms, presence, kept, written: HashMap::new() };
         open.commit(&all, true)?;
         Ok(open)
     }
@@ -167,6 +179,21 @@ impl Open {
                 changed.push((id.clone(), room.core().clone(), room.take_changes()));
             }
         }
-        if changed.is_empty() { Ok(()) } else { self.disk.write(changed) }
+        let there = self.presence_changed(touched);
+        if changed.is_empty() && there.is_empty() { Ok(()) } else { self.disk.write(changed, &there) }
+    }
+
+    /// Bits that fell, which must not come back with a restart: nobody's position may grow by it.
+    fn presence_changed(&mut self, touched: &BTreeSet<RoomId>) -> Vec<(RoomId, Kept)> {
+        let mut changed = Vec::new();
+        for id in touched {
+            let Some(kept) = self.presence.get(id).map(Presence::kept) else { continue };
+            let same = self.kept.get(id).is_some_and(|old| old.shown == kept.shown && old.last == kept.last);
+            if !same {
+                self.kept.insert(id.clone(), kept.clone());
+                changed.push((id.clone(), kept));
+            }
+        }
+        changed
     }
 }

@@ -6,6 +6,7 @@
 mod joins;
 mod left;
 mod news;
+mod presence;
 mod stays;
 mod turns;
 mod view;
@@ -22,6 +23,8 @@ use crate::room::{
 };
 use joins::JoinRequest;
 use left::Left;
+use presence::Presence;
+pub use presence::There;
 use stays::Stays;
 use turns::Ask;
 use view::Known;
@@ -41,6 +44,8 @@ pub struct LineSettings {
     pub instance: InstanceId,
     /// The life that the room gets if this start has to create it.
     pub lineage: Lineage,
+    /// How long a number counts after it was last heard of.
+    pub absent_after: Duration,
     /// `store.timeout`: the room counts as unavailable when the last good snapshot is older than this and
     /// a second.
     pub timeout: Duration,
@@ -56,6 +61,7 @@ pub struct Line {
     asks: mpsc::Sender<Ask>,
     news: watch::Receiver<u64>,
     stays: Stays,
+    presence: Arc<Presence>,
     /// The tasks that form batches; aborted with the line.
     _tasks: JoinSet<()>,
 }
@@ -73,10 +79,14 @@ impl Line {
         tasks.spawn(turns::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), ask_requests));
         let (stays, keeper) = Stays::new(settings.clone(), Arc::clone(&store), Arc::clone(&known));
         tasks.spawn(keeper);
+        let presence = Arc::new(Presence::new());
+        let exchange =
+            presence::run(settings.clone(), Arc::clone(&store), Arc::clone(&known), Arc::clone(&presence));
+        tasks.spawn(exchange);
         let (told, news) = watch::channel(0);
         tasks.spawn(news::run(Arc::clone(&known), told));
         let left = Left::default();
-        Arc::new(Self { settings, store, known, left, joins, asks, news, stays, _tasks: tasks })
+        Arc::new(Self { settings, store, known, left, joins, asks, news, stays, presence, _tasks: tasks })
     }
 
     /// The room.
@@ -88,7 +98,17 @@ impl Line {
     /// What is known right now, from memory.
     #[must_use]
     pub fn view(&self) -> View {
-        self.known.view()
+        let mut view = self.known.view();
+        let lineage = view.snapshot.as_deref().map(|snapshot| snapshot.lineage);
+        view.there = lineage.and_then(|lineage| self.presence.there(lineage));
+        view
+    }
+
+    /// A sign of life of somebody in line, by place: they are counted.
+    pub fn hear(&self, place: Number) {
+        if let Some(snapshot) = self.known.snapshot() {
+            self.presence.hear(snapshot.draw.number_of(place));
+        }
     }
 
     /// Changes when something has changed for everybody in the room: a pause, a message, the store away or
@@ -129,6 +149,7 @@ impl Line {
         let seen = self.known.seen();
         let snapshot = self.learn(self.store.leave(self.room(), seen, &[number]).await)?;
         self.left.add(number, snapshot.called);
+        self.presence.leave(snapshot.draw.number_of(number));
         Ok(())
     }
 

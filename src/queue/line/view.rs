@@ -6,8 +6,9 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use super::There;
 use crate::queue::{Seen, StoreError};
-use crate::room::Snapshot;
+use crate::room::{Number, Phase, Rate, Snapshot};
 
 /// Added to `store.timeout`: how old the last good snapshot may be.
 const GRACE: Duration = Duration::from_secs(1);
@@ -21,15 +22,42 @@ pub struct View {
     pub fresh: bool,
     /// What the store's last failure was, if nothing has worked since.
     pub fault: Option<StoreError>,
-    /// How fast the frontier moved of late, in numbers a second; `None` while unknown.
+    /// How many were let in a second of late; `None` while unknown.
     pub speed: Option<f64>,
+    /// Who is there, in the version that all instances use now; `None` before the first.
+    pub there: Option<Arc<There>>,
 }
 
 impl View {
     /// What is known right after a call that worked.
     #[must_use]
     pub fn just_read(snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot: Some(snapshot), fresh: true, fault: None, speed: None }
+        Self { snapshot: Some(snapshot), fresh: true, fault: None, speed: None, there: None }
+    }
+}
+
+impl View {
+    /// The position of a number: 1 for the next to go in. Never grows for whoever stays.
+    #[must_use]
+    pub fn position(&self, number: Number) -> Option<u64> {
+        let snapshot = self.snapshot.as_deref()?;
+        let counted = self.there.as_ref().map(|there| there.ahead(number) + 1);
+        Some(counted.unwrap_or_else(|| snapshot.position(number)))
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn waiting(&self) -> Option<u64> {
+        let snapshot = self.snapshot.as_deref()?;
+        Some(self.there.as_ref().map_or_else(|| snapshot.waiting(), |there| there.waiting(snapshot.last)))
+    }
+
+    /// How many before a number will probably be there when the turn comes.
+    #[must_use]
+    pub fn live_ahead(&self, number: Number) -> Option<u64> {
+        let snapshot = self.snapshot.as_deref()?;
+        let live = self.there.as_ref().map(|there| there.live_ahead(number));
+        Some(live.unwrap_or_else(|| snapshot.position(number) - 1))
     }
 }
 
@@ -41,25 +69,33 @@ struct State {
     speed: Speed,
 }
 
-/// The frontier's speed over about half a minute.
+/// Admissions a second over about half a minute, while people wait and the rate stays.
 #[derive(Clone, Copy, Default)]
 struct Speed {
-    from: Option<(u64, u64)>,
+    from: Option<(u64, u64, Rate)>,
     per_second: Option<f64>,
 }
 
 impl Speed {
-    /// Smoothed over windows of 5 s of the store's clock, in which the room released.
+    /// Smoothed over windows of 5 s of the store's clock. A window in which nobody waited or nobody was let in on
+    /// purpose says nothing; nor does what another rate did.
     fn seen(self, snapshot: &Snapshot) -> Self {
-        let here = (snapshot.now.0, snapshot.frontier.0);
-        let Some((time, frontier)) = self.from.filter(|(time, _)| *time <= here.0) else {
+        let rate = snapshot.rules.rate;
+        let here = (snapshot.now.0, snapshot.admitted, rate);
+        if snapshot.phase != Phase::Open || snapshot.waiting() == 0 {
+            return Self { from: None, ..self };
+        }
+        let Some((time, admitted, before)) = self.from.filter(|(time, ..)| *time <= here.0) else {
             return Self { from: Some(here), ..self };
         };
+        if before != rate {
+            return Self { from: Some(here), per_second: None };
+        }
         if here.0 - time < 5_000_000 {
             return self;
         }
         #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-        let now = here.1.saturating_sub(frontier) as f64 * 1e6 / (here.0 - time) as f64;
+        let now = here.1.saturating_sub(admitted) as f64 * 1e6 / (here.0 - time) as f64;
         let per_second = Some(self.per_second.map_or(now, |before| before * 0.7 + now * 0.3));
         Self { from: Some(here), per_second }
     }
@@ -84,6 +120,7 @@ impl Known {
             fresh,
             fault: state.fault.clone(),
             speed: state.speed.per_second,
+            there: None,
         }
     }
 

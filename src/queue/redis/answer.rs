@@ -3,6 +3,7 @@
 use redis::Value;
 
 use crate::queue::StoreError;
+use crate::queue::presence::{Bits, Shown};
 use crate::room::{
     Admission, Draw, DrawStage, Forced, JoinOutcome, Lineage, Micros, Number, Overrides, Rules, Seed,
     Snapshot, Standing, Stock,
@@ -134,6 +135,27 @@ impl Parts {
             rules_written: file,
         };
         Ok(Read { snapshot, settings })
+    }
+
+    /// A version of who is there, with its bitmaps if the caller had another.
+    pub(super) fn shown(&mut self) -> Result<Shown, StoreError> {
+        let (version, frontier, last) = (self.number()?, Number(self.number()?), Number(self.number()?));
+        let (use_from, now) = (Micros(self.number()?), Micros(self.number()?));
+        let bits = if self.0.len() == 0 {
+            None
+        } else {
+            let base = self.number()?;
+            let mut map = || self.bytes().map(|bytes| Bits { base, bytes });
+            Some((map()?, map()?))
+        };
+        Ok(Shown { version, frontier, last, use_from, bits, now })
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        match self.next()? {
+            Value::BulkString(bytes) => Ok(bytes),
+            _ => Err(garbled("no bytes")),
+        }
     }
 
     fn draw(&mut self) -> Result<Draw, StoreError> {

@@ -23,6 +23,7 @@ use redis::{Script, ScriptInvocation};
 use self::answer::{Answer, Parts, Read};
 use self::link::Link;
 use self::scripts::SCRIPTS;
+use super::presence::{Heard, Shown};
 use super::{Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Seen, Settings, StoreError};
 use crate::room::{
     Control, EndCause, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot, StayReport, Stayed, Stock,
@@ -200,6 +201,15 @@ impl QueueStore for RedisStore {
         let until = parts.expiries(report.used.len())?;
         let (ended, log_to) = parts.log()?;
         Ok(Stayed { until, ended, log_to, snapshot })
+    }
+
+    async fn presence(&self, room: &RoomId, seen: Seen, heard: &Heard) -> Result<Shown, StoreError> {
+        let mut call = self.begin(&SCRIPTS.presence, room, seen);
+        call.arg(heard.version).arg(heard.part_us()).arg(heard.heard.base).arg(heard.heard.bytes.as_slice());
+        for number in &heard.left {
+            call.arg(number.0);
+        }
+        done(self.run(room, seen, &call).await?)?.shown()
     }
 
     async fn control(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {

@@ -116,7 +116,7 @@ impl Observer {
                 fresh = event.room.snapshot();
                 &fresh
             }
-            Err(_) => return,
+            Ok(Reply::Shown(_)) | Err(_) => return,
         };
         let Some(before) = self.last.replace(after.clone()) else {
             // A room that is made, or made anew after it was lost as a whole, knows of no slot before.
