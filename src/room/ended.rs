@@ -131,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn it_is_bounded_and_goes_on_counting() {
+        let log = log(LOG_MAX as u64 + 2);
+        assert_eq!((log.entries.len(), log.first(), log.to()), (LOG_MAX, 3, LOG_MAX as u64 + 2));
+        assert_eq!(numbers(&log, 0).0[0], 103);
+    }
+
+    #[test]
     fn entries_are_kept_until_their_passes_are_long_expired() {
         let mut log = log(3);
         let second = KEPT_AFTER.as_micros() as u64;

@@ -1,4 +1,5 @@
 //! A server with `durability = "memory"` that has lost the last second of those inside: the cap holds all the same.
+//! And a log of ends as long as it may get.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -129,4 +130,25 @@ fn ended_of(standings: &[Standing]) -> Number {
         _ => None,
     });
     inside.unwrap()
+}
+
+#[tokio::test]
+async fn the_end_log_is_bounded_and_goes_on_counting() {
+    let server = RedisServer::with(&["--appendonly", "yes", "--maxmemory-policy", "noeviction"]);
+    let stage = Stage::open(&server).await;
+    stage.store.create(&stage.room, &Rules::at("10/s".parse().unwrap()), Lineage(7)).await.unwrap();
+    let batch = JoinBatch { instance: InstanceId(1), sequence: 1, entries: vec![None; 2] };
+    stage.store.join(&stage.room, Seen::default(), &batch).await.unwrap();
+    stage.wait(1, 2).await;
+    let fill = "for i = 1, 1000000, 500 do local some = {} for n = 0, 499 do some[n + 1] = (i + n) .. ':9007199254740991' end \
+                redis.call('RPUSH', KEYS[1], unpack(some)) end return redis.call('LLEN', KEYS[1])";
+    let said = server.say(&format!("EVAL \"{fill}\" 1 rl:{{hall}}:e")).unwrap();
+    assert_eq!(said.trim(), ":1000000");
+    let ended = [(Number(1), EndCause::Shop), (Number(2), EndCause::Visitor)];
+    let first = stage.report(&StayReport { ended: ended.to_vec(), ..StayReport::default() }).await;
+    assert_eq!((first.ended[0], first.log_to, first.snapshot.ended_to), (Number(3), 1002, 1_000_002));
+    let last = stage.report(&StayReport { log_from: 1_000_000, ..StayReport::default() }).await;
+    assert_eq!((last.ended, last.log_to), (vec![Number(1), Number(2)], 1_000_002));
+    let memory = server.say("MEMORY USAGE rl:{hall}:e").unwrap();
+    println!("a million ended passes take {} bytes", memory.trim());
 }

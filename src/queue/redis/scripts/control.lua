@@ -39,10 +39,12 @@ elseif what == 'revoke' then
   s.revoked_before = math.max(s.revoked_before, mark)
   local slots = redis.call('ZRANGEBYSCORE', AD, int(mark), '+inf')
   table.sort(slots)
+  local entries = {}
   for _, m in ipairs(slots) do
     local ends = redis.call('ZSCORE', ST, m)
-    if ends then log_end(tonumber(m), tonumber(ends)) end
+    if ends then entries[#entries + 1] = log_entry(tonumber(m), tonumber(ends)) end
   end
+  log_ends(entries)
   s.departed, s.ghosts = s.departed + active_now(), 0
   redis.call('UNLINK', ST)
 elseif what == 'stock' then

@@ -29,12 +29,17 @@ end
 
 local function ended_to() return s.log_first + redis.call('LLEN', EN) - 1 end
 
--- Adds a number whose stay was to last until `ends`.
-local function log_end(n, ends)
-  local length = redis.call('RPUSH', EN, int(n) .. ':' .. int(ends + LOG_KEPT_US))
+local function log_entry(n, ends) return int(n) .. ':' .. int(ends + LOG_KEPT_US) end
+
+-- Adds entries of numbers whose stays were to last longer.
+local function log_ends(entries)
+  local length = 0
+  for from = 1, #entries, 1000 do
+    length = redis.call('RPUSH', EN, unpack(entries, from, math.min(from + 999, #entries)))
+  end
   if length > LOG_MAX then
-    redis.call('LPOP', EN)
-    s.log_first = s.log_first + 1
+    redis.call('LTRIM', EN, length - LOG_MAX, -1)
+    s.log_first = s.log_first + length - LOG_MAX
   end
 end
 
@@ -63,7 +68,11 @@ end
 local function lower_mark(now)
   if s.revoked_before <= now then return end
   local voided = redis.call('ZRANGEBYSCORE', AD, int(now), '(' .. int(s.revoked_before), 'WITHSCORES')
-  for i = 1, #voided, 2 do log_end(tonumber(voided[i]), tonumber(voided[i + 1]) + r.pass_us) end
+  local entries = {}
+  for i = 1, #voided, 2 do
+    entries[#entries + 1] = log_entry(tonumber(voided[i]), tonumber(voided[i + 1]) + r.pass_us)
+  end
+  log_ends(entries)
   s.revoked_before = now
 end
 

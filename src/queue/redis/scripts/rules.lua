@@ -204,7 +204,8 @@ local function slot_after(others, now, spacing, ahead)
   return slot_from(us, ns, now, ahead)
 end
 
-local function admit(now, n, spacing, ahead)
+-- Takes the next slot for a number, and adds both to those admitted and those inside.
+local function admit(now, n, spacing, ahead, admitted, inside)
   now = slots_from(now)
   local slot = slot_from(s.clock_us, s.clock_ns, now, ahead)
   local us, ns = now, 0
@@ -212,8 +213,9 @@ local function admit(now, n, spacing, ahead)
   s.clock_us, s.clock_ns = plus_ns(us, ns, spacing)
   s.latest_slot = math.max(s.latest_slot, slot)
   s.admitted = s.admitted + 1
-  redis.call('ZADD', AD, int(slot), member(n))
-  redis.call('ZADD', ST, int(slot + math.min(r.first_use_us, r.pass_us)), member(n))
+  local m = member(n)
+  admitted[#admitted + 1], admitted[#admitted + 2] = int(slot), m
+  inside[#inside + 1], inside[#inside + 2] = int(slot + math.min(r.first_use_us, r.pass_us)), m
 end
 
 -- Those of `numbers` that hold a grant pick up, in order; then the smallest checked-in numbers are granted.
@@ -226,7 +228,7 @@ local function go_in(now, numbers)
     present[n] = true
   end
   table.sort(ordered)
-  local active = active_now()
+  local active, admitted, inside = active_now(), {}, {}
   if redis.call('EXISTS', GR) == 1 then
     for i, granted in ipairs(scores(GR, ordered)) do
       if granted then
@@ -235,7 +237,7 @@ local function go_in(now, numbers)
         if places(now, active) <= 0 then
           ready_set(ordered[i], now)
         else
-          admit(now, ordered[i], spacing, ahead)
+          admit(now, ordered[i], spacing, ahead, admitted, inside)
           active = active + 1
         end
       end
@@ -253,13 +255,18 @@ local function go_in(now, numbers)
     if not (in_time and within and open) then break end
     taken[#taken + 1] = m
     if present[n] then
-      admit(now, n, spacing, ahead)
+      admit(now, n, spacing, ahead, admitted, inside)
       active = active + 1
     else
       granted[#granted + 1] = int(now)
       granted[#granted + 1] = m
       fresh = fresh + 1
     end
+  end
+  for from = 1, #admitted, 2000 do
+    local to = math.min(from + 1999, #admitted)
+    redis.call('ZADD', AD, unpack(admitted, from, to))
+    redis.call('ZADD', ST, unpack(inside, from, to))
   end
   if #taken > 0 then ready_remove(taken) end
   if #granted > 0 then redis.call('ZADD', GR, unpack(granted)) end

@@ -11,31 +11,37 @@ raise_ceilings(now, 0)
 enter(now)
 sweep(now)
 
-local function lives_until(n)
-  local ends = score(ST, n)
-  return ends and ends > now and ends
-end
-
-local expiries = {}
-for i = 1, count do
-  local n = tonumber(ARGV[6 + i])
-  local before, slot = lives_until(n), score(AD, n)
+local used, expiries, prolonged = {}, {}, {}
+for i = 1, count do used[i] = tonumber(ARGV[6 + i]) end
+local slots = scores(AD, used)
+for i, before in ipairs(scores(ST, used)) do
   expiries[i] = 0
-  if before and slot then
-    expiries[i] = math.max(before, math.min(now + r.idle_us, slot + r.pass_us))
-    if expiries[i] > before then redis.call('ZADD', ST, int(expiries[i]), member(n)) end
+  if before and before > now and slots[i] then
+    expiries[i] = math.max(before, math.min(now + r.idle_us, slots[i] + r.pass_us))
+    if expiries[i] > before then
+      prolonged[#prolonged + 1], prolonged[#prolonged + 2] = int(expiries[i]), member(used[i])
+    end
   end
 end
-for i = 7 + count, #ARGV, 2 do
-  local n = tonumber(ARGV[i])
-  local ends = lives_until(n)
-  if ends then
-    redis.call('ZREM', ST, member(n))
-    s.departed = s.departed + 1
-    log_end(n, ends)
-    if ARGV[i + 1] == '1' then redis.call('SADD', GO, member(n)) end
+if #prolonged > 0 then redis.call('ZADD', ST, unpack(prolonged)) end
+
+local numbers, gone, over, entries, said = {}, {}, {}, {}, {}
+for i = 7 + count, #ARGV, 2 do numbers[#numbers + 1] = tonumber(ARGV[i]) end
+for i, ends in ipairs(scores(ST, numbers)) do
+  local n = numbers[i]
+  if ends and ends > now and not said[n] then
+    said[n] = true
+    over[#over + 1] = member(n)
+    entries[#entries + 1] = log_entry(n, ends)
+    if ARGV[6 + count + 2 * i] == '1' then gone[#gone + 1] = member(n) end
   end
 end
+if #over > 0 then
+  redis.call('ZREM', ST, unpack(over))
+  s.departed = s.departed + #over
+  log_ends(entries)
+end
+if #gone > 0 then redis.call('SADD', GO, unpack(gone)) end
 touch()
 save()
 
