@@ -14,7 +14,7 @@ use crate::support::ropeline::Ropeline;
 use crate::support::visitor::Visitor;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_instances_keep_one_rate_and_nobody_loses_a_place_when_one_dies() {
+async fn w029_three_instances_keep_one_rate_and_nobody_loses_a_place_when_one_dies() {
     let redis = Redis::start().await;
     let origin = Origin::start().await;
     let mut three = Ropeline::start_many(Plan::before(&origin).on(&redis), &origin, 3).await;

@@ -20,6 +20,7 @@ mod passed_on;
 mod pause;
 mod places;
 mod poll;
+mod present;
 mod refused;
 mod rooms;
 mod shared_rate;

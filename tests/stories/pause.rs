@@ -17,7 +17,7 @@ use crate::support::visitor::{App, Visitor, join_many};
 const IN_FORCE: Duration = Duration::from_millis(500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pause_holds_everywhere_and_through_restarts_and_a_resume_makes_nothing_up() {
+async fn w031_a_pause_holds_everywhere_and_through_restarts_and_a_resume_makes_nothing_up() {
     let mut redis = Redis::start().await;
     let origin = Origin::start().await;
     let mut two = Ropeline::start_many(Plan::before(&origin).on(&redis), &origin, 2).await;

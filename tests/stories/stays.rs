@@ -207,39 +207,6 @@ async fn w024_an_admission_that_is_passed_on_is_one_admission_and_dies_with_it()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn w025_a_hundred_claims_at_once_through_two_instances_are_one_admission() {
-    let origin = Origin::start().await;
-    let redis = Redis::start().await;
-    let two = Ropeline::start_many(lasting(&origin).on(&redis).rate("50/s"), &origin, 2).await;
-    let mut people = Vec::new();
-    two[0].pause("so that all are in line").await;
-    for i in 0..10 {
-        people.push(App::joined(&two[i % 2]).await);
-    }
-    two[0].resume().await;
-    let mut claims_made = tokio::task::JoinSet::new();
-    for (i, app) in people.iter().enumerate() {
-        for claim in 0..10 {
-            let mut copy = app.clone();
-            copy.at = two[(i + claim) % 2].edge();
-            claims_made.spawn(async move {
-                copy.until_admitted(PATIENCE).await;
-                (i, copy.pass.unwrap())
-            });
-        }
-    }
-    let mut passes = vec![std::collections::BTreeSet::new(); people.len()];
-    for (i, pass) in claims_made.join_all().await {
-        passes[i].insert(claims(&pass)["jti"].as_str().unwrap().to_owned());
-    }
-    assert!(passes.iter().all(|ids| ids.len() == 1), "one admission each: {passes:?}");
-    let room = two[0].operate("GET", "", None).await.unwrap().json();
-    assert_eq!(room["line"]["admitted"], 10);
-    assert_eq!(people[0].poll().await.unwrap().json()["visitor"]["state"], "admitted", "claiming again");
-    assert_eq!(two[1].operate("GET", "", None).await.unwrap().json()["line"]["admitted"], 10);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn w027_an_operator_ends_one_stay_and_the_slot_is_free() {
     let origin = Origin::start().await;
     let mut plan = lasting(&origin);
