@@ -59,6 +59,10 @@ pub struct Core {
     pub(super) admitted: u64,
     /// (released, frontier) from time to time, so that missed turns can lapse.
     pub(super) lapses: VecDeque<(u64, Number)>,
+    /// Numbers after the first up to the second were never told to anybody: a new life of the store began above
+    /// them. The called horizon jumps over them.
+    #[serde(default)]
+    pub(super) void: (Number, Number),
     /// Stays that ended or expired since creation or flush.
     pub(super) departed: u64,
     /// The sequence of the first entry of the end log.
@@ -186,6 +190,7 @@ impl Room {
             released: 0,
             admitted: 0,
             lapses: VecDeque::new(),
+            void: (Number(0), Number(0)),
             departed: 0,
             log_first: 1,
             revoked_before: Micros(0),
@@ -240,7 +245,7 @@ impl Room {
         let last_at_least = if mutation::is(Mutation::NumberReused) { Number(0) } else { last_at_least };
         let core = &mut self.core;
         core.epoch += 1;
-        core.last = core.last.max(last_at_least);
+        core.skip_to(last_at_least);
         core.admitted = core.admitted.max(admitted_at_least);
         self.ready.clear();
         self.grants.clear();
@@ -353,6 +358,7 @@ impl Room {
         (core.admitted, core.departed) = (0, 0);
         (core.revoked_before, core.stock) = (Micros(0), None);
         core.lapses.clear();
+        core.void = (Number(0), Number(0));
         self.ready.clear();
         self.grants.clear();
         self.admissions.clear();

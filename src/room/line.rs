@@ -58,7 +58,7 @@ impl Room {
             return Ok((number, false));
         }
         self.core.takes_places(now)?;
-        if self.core.last.0 - self.core.frontier.0 >= self.core.rules.max_waiting {
+        if self.core.in_line() >= self.core.rules.max_waiting {
             return Err(JoinOutcome::Full);
         }
         self.core.last.0 += 1;

@@ -6,7 +6,7 @@ use super::core::Core;
 #[cfg(test)]
 use super::mutation::{self, Mutation};
 use super::types::micros;
-use super::{Micros, Number, Room};
+use super::{DrawStage, Micros, Number, Room};
 
 /// Instances tick every quarter of a second; a longer silence than this means that nobody could ask.
 const OUTAGE: Duration = Duration::from_millis(1500);
@@ -18,6 +18,38 @@ const SWEEP_MAX: usize = 100;
 const LAPSE_MARKS: u64 = 32;
 
 impl Core {
+    /// Goes on from a number that the store may have handed out before it lost its last writes. If it lost none of
+    /// them nobody holds the numbers between.
+    pub(super) fn skip_to(&mut self, at_least: Number) {
+        if at_least <= self.last {
+            return;
+        }
+        // Places in a lobby are drawn with all others: their numbers may be anywhere.
+        if self.draw.stage != DrawStage::Lobby {
+            self.void = (self.last, at_least);
+        }
+        if self.due == self.last {
+            self.due = at_least;
+        }
+        if self.called == self.last {
+            self.called = at_least;
+        }
+        self.last = at_least;
+    }
+
+    /// A horizon that reaches into the numbers that nobody holds goes on behind them.
+    fn beyond_void(&self, called: Number) -> Number {
+        let (from, to) = self.void;
+        if called >= from && called < to { to } else { called }
+    }
+
+    /// Places between the frontier and the end of the line that somebody may hold.
+    pub(super) fn in_line(&self) -> u64 {
+        let (from, to) = self.void;
+        let void = to.0.saturating_sub(from.max(self.frontier).0);
+        (self.last.0 - self.frontier.0).saturating_sub(void)
+    }
+
     /// Whether anybody may be granted at `now`.
     pub(super) fn releasing(&self, now: Micros) -> bool {
         #[cfg(test)]
@@ -155,7 +187,7 @@ impl Room {
         let more = core.wanted(self.ready.len()) * 1000 / core.show;
         #[cfg(test)]
         let more = if mutation::is(Mutation::CallsTooFew) { core.per_step() } else { more };
-        core.called = Number(core.last.0.min(core.called.0 + more));
+        core.called = core.beyond_void(Number(core.last.0.min(core.called.0 + more)));
         self.lapse();
     }
 

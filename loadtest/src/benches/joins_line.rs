@@ -207,7 +207,7 @@ fn tell(report: &mut Report, engines: &[Engine], rows: &[Row]) {
     );
     report.setup(format!(
         "With `durability = \"memory\"` (AOF everysec) numbers are handed out below a ceiling that is raised three seconds ahead \
-         by the joins of late, at first 20,000: rounds there begin with {} s that do not count, and callers who are refused \
+         by the joins of late, at first 250,000: rounds there begin with {} s that do not count, and callers who are refused \
          come again after {} ms.",
         LEAD.as_secs(),
         AGAIN.as_millis()

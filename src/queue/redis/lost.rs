@@ -123,6 +123,45 @@ async fn what_was_lost_of_those_inside_counts_until_their_passes_must_have_expir
     assert!(read.log_to > 1 && read.ended.len() == 1, "{read:?}");
 }
 
+#[tokio::test]
+async fn numbers_that_nobody_holds_hold_nobody_up_and_fill_no_line() {
+    let mut server = RedisServer::with(&[
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "everysec",
+        "--maxmemory-policy",
+        "noeviction",
+    ]);
+    let stage = Stage::open(&server).await;
+    let rules = Rules { max_waiting: 1000, ..Rules::at("2/s".parse().unwrap()) };
+    stage.store.create(&stage.room, &rules, Lineage(7)).await.unwrap();
+    let join = async |sequence, count| {
+        let batch = JoinBatch { instance: InstanceId(1), sequence, entries: vec![None; count] };
+        let joined = stage.store.join(&stage.room, Seen::default(), &batch).await.unwrap();
+        joined.snapshot.last
+    };
+    assert_eq!(join(1, 40).await, Number(40));
+    let synced = "CONFIG SET appendfsync always";
+    assert!(server.say(synced).is_some_and(|said| said.starts_with("+OK")));
+    server.kill();
+    server.start();
+    // The new life's own ceiling has to be safe first.
+    stage.wait(5, 40).await;
+    let last = join(2, 1).await;
+    assert!(last.0 > 100_000, "a new life begins above all that may have been handed out: {last}");
+    let newcomer = [Number(1), Number(40), last];
+    for second in 0..120 {
+        stage.now.fetch_add(1_000_000, Ordering::SeqCst);
+        let (standings, _) = stage.tick(&newcomer).await;
+        if matches!(standings[2], Standing::Admitted(_)) {
+            assert!(matches!(standings[0], Standing::Admitted(_)), "in order");
+            return;
+        }
+        assert!(second < 100, "the newcomer waits behind numbers that nobody holds: {standings:?}");
+    }
+}
+
 /// The first who is inside.
 fn ended_of(standings: &[Standing]) -> Number {
     let inside = standings.iter().find_map(|standing| match standing {

@@ -15,11 +15,11 @@ fn is_found(mutation: Mutation, rule: Rule) {
         let every = if rule == Rule::Busy { usize::try_from(draft::FULL_HOUSE_EVERY).unwrap() } else { 1 };
         let found = (1..=WITHIN).skip(every - 1).step_by(every).find_map(|seed| {
             let plan = draft::plan(seed);
-            world::play(&plan, false).broken.map(|broken| (plan, broken))
+            // One fault may show as several broken rules: it is this one that must be seen.
+            world::play(&plan, false).broken.filter(|broken| broken.rule == rule).map(|broken| (plan, broken))
         });
         let (plan, broken) = found.unwrap_or_else(|| panic!("{mutation:?} was not found"));
         let seed = plan.seed;
-        assert_eq!(broken.rule, rule, "{mutation:?}, seed {seed}: {broken}");
         let (short, broken) = shorten::shorten(&plan, broken, TRIES);
         assert_eq!(broken.rule, rule);
         assert!(short.items.len() < plan.items.len());

@@ -4,7 +4,7 @@
 use crate::room::{Micros, Number, Snapshot};
 
 const CEILING_US: u64 = 3_000_000;
-const CEILING_STEP: u64 = 20_000;
+const CEILING_STEP: u64 = 250_000;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ceilings {

@@ -63,7 +63,7 @@ elseif what == 'value' then
 elseif what == 'flush' then
   s.seed, s.draw_value, s.draw_stage, s.draw_base, s.draw_size = '', '', DRAW_NONE, 0, 0
   s.drawn_at = 0
-  s.lineage, s.admitted, s.lapses = ARGV[6], 0, ''
+  s.lineage, s.admitted, s.lapses, s.void_from, s.void_to = ARGV[6], 0, '', 0, 0
   s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
   s.log_first = ended_to() + 1
   s.departed, s.ghosts, s.revoked_before = 0, 0, 0

@@ -121,7 +121,7 @@ for i = 1, entries do
   if n then
     close_runs()
     runs[#runs + 1] = '=' .. int(n)
-  elseif no_place or s.last - s.frontier >= r.waiting_max then
+  elseif no_place or in_line() >= r.waiting_max then
     if count > 0 then close_runs() end
     full = full + 1
     n = false

@@ -37,7 +37,7 @@ local FIELDS = { 'lineage', 'owner', 'file', 'overrides', 'rules', 'phase', 'rea
   'latest_slot', 'stepped', 'touched', 'settled_at', 'ramp_from', 'show', 'released', 'admitted',
   'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from',
   'departed', 'log_first', 'revoked_before', 'stock_known', 'stock_first', 'stock_remaining', 'stock_read_at',
-  'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at' }
+  'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at', 'void_from', 'void_to' }
 local TEXTS = 11
 
 -- Derived from the rules in force by the driver, in this order.

@@ -4,7 +4,7 @@ local OUTAGE_US, AHEAD_US, FRESH_US = 1500000, 250000, 150000
 local SWEEP_MAX, GRANTS_MAX, LAPSE_MARKS = 100, 500, 32
 -- How long a raised ceiling waits until a server that syncs every second must have it on its disk, and the
 -- least by which it is raised.
-local CEILING_US, CEILING_STEP = 3000000, 20000
+local CEILING_US, CEILING_STEP = 3000000, 250000
 
 -- Scores of many members at once: a list with false where there is none.
 local function scores(key, numbers)
@@ -81,6 +81,21 @@ local function raise_ceilings(now, joining)
   if numbers or admissions then s.pending_since = now end
 end
 
+-- Goes on from a number that may have been handed out before the last writes were lost.
+local function skip_to(at_least)
+  if at_least <= s.last then return end
+  -- Places in a lobby (stage 1) are drawn with all others: their numbers may be anywhere.
+  if s.draw_stage ~= 1 then s.void_from, s.void_to = s.last, at_least end
+  if s.due == s.last then s.due = at_least end
+  if s.called == s.last then s.called = at_least end
+  s.last = at_least
+end
+
+-- Places beyond the frontier that somebody may hold.
+local function in_line()
+  return minus(s.last - s.frontier, minus(s.void_to, math.max(s.void_from, s.frontier)))
+end
+
 local function enter(now)
   if now < s.touched then
     -- What has expired by the clock as it was does not come back.
@@ -155,6 +170,7 @@ local function step(now)
   end
   s.due = s.called
   s.called = math.min(s.last, s.called + div(wanted(ready) * 1000, s.show))
+  if s.called >= s.void_from and s.called < s.void_to then s.called = s.void_to end
   lapse()
 end
 

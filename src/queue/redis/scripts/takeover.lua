@@ -11,7 +11,7 @@ if s.owner == ARGV[5] and s.owner ~= me then
   local now = clock()
   s.owner, s.epoch = me, s.epoch + 1
   if leased then
-    s.last = math.max(s.last, s.last_pending)
+    skip_to(s.last_pending)
     if r.total_max >= 0 then s.admitted = math.max(s.admitted, s.admitted_pending) end
     s.last_max, s.last_pending = s.last, s.last + CEILING_STEP
     s.admitted_max, s.admitted_pending = s.admitted, s.admitted + 6 * r.step_slots + r.burst
