@@ -110,8 +110,14 @@ fn rest(out: &mut Out, config: &Config) {
         match config.store.durability {
             Durability::Memory => "memory",
             Durability::Disk => "disk",
+            Durability::Replicas(_) => "replicas",
         },
     );
+    if let Durability::Replicas(count) = config.store.durability {
+        out.plain("replicas", count);
+    } else {
+        out.plain("replicas", 0);
+    }
     out.plain("accept_loss", config.store.accept_loss);
     out.heading("[keys]");
     out.text("dir", config.keys_dir.display());

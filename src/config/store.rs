@@ -25,11 +25,11 @@ pub(super) fn read(root: &mut Table<'_>, outside: &Outside<'_>) -> Settings {
     let place = argument.or(variable).or(written);
     let place = place.unwrap_or_else(|| Place::File(PathBuf::from("./ropeline-data")));
     let durability = table.read("durability", from_text("a string", durability));
-    if matches!((&place, durability), (Place::File(_), Some(Durability::Memory))) {
+    let durability = with_replicas(&mut table, durability);
+    if matches!((&place, durability), (Place::File(_), Some(Durability::Memory | Durability::Replicas(_)))) {
         let message = "the embedded store (file:) always writes to disk; say \"disk\" or leave it out";
         table.problem("durability", message);
     }
-    replicas(&mut table);
     Settings {
         place,
         timeout: table.read("timeout", duration("10ms", "30s")).unwrap_or(Duration::from_millis(500)),
@@ -49,9 +49,26 @@ fn from_file(table: &mut Table<'_>) -> Option<Place> {
     direct.or(indirect)
 }
 
-fn replicas(table: &mut Table<'_>) {
-    if table.read("replicas", whole(0, 100)).is_some_and(|count| count > 0) {
-        table.problem("replicas", NOT_YET);
+/// The durability with its count of replicas: one makes no sense without the other.
+fn with_replicas(table: &mut Table<'_>, durability: Option<Durability>) -> Option<Durability> {
+    let count = table.read("replicas", whole(0, 100)).and_then(|count| u32::try_from(count).ok());
+    match (durability, count.unwrap_or(0)) {
+        (Some(Durability::Replicas(_)), 0) => {
+            table.problem(
+                "replicas",
+                "durability = \"replicas\" needs to know how many must acknowledge, at least 1",
+            );
+            durability
+        }
+        (Some(Durability::Replicas(_)), count) => Some(Durability::Replicas(count)),
+        (other, 0) => other,
+        (other, _) => {
+            table.problem(
+                "replicas",
+                "only durability = \"replicas\" asks replicas; say that too, or leave this out",
+            );
+            other
+        }
     }
 }
 
@@ -59,8 +76,11 @@ fn durability(text: &str) -> Result<Durability, String> {
     match text {
         "memory" => Ok(Durability::Memory),
         "disk" => Ok(Durability::Disk),
-        "replicas" => Err(format!("\"replicas\" is {NOT_YET}")),
-        _ => Err(format!("expected \"memory\" or \"disk\", found {}", super::value::quoted(text))),
+        "replicas" => Ok(Durability::Replicas(0)),
+        _ => Err(format!(
+            "expected \"memory\", \"disk\" or \"replicas\", found {}",
+            super::value::quoted(text)
+        )),
     }
 }
 

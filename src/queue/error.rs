@@ -9,6 +9,9 @@ pub enum StoreError {
     /// No answer within `store.timeout`: the command may still run.
     #[error("the store did not answer in time")]
     TimedOut,
+    /// Done, but too few replicas have it: it may be lost, so it does not count.
+    #[error("only {0} replicas have acknowledged it in time")]
+    Unsure(u32),
     /// The room does not exist there. An operator creates it (`ropeline ctl create`); nobody else does.
     #[error("the store holds no such room; if its data is truly gone, an operator may create it anew")]
     NoRoom,
@@ -36,6 +39,7 @@ impl StoreError {
         match self {
             Self::Unreachable(_) => "unreachable",
             Self::TimedOut => "timed_out",
+            Self::Unsure(_) => "unsure",
             Self::NoRoom => "no_room",
             Self::RolledBack => "rolled_back",
             Self::Unsafe(_) => "unsafe",

@@ -29,6 +29,9 @@ pub enum Durability {
     Memory,
     /// The store's disk.
     Disk,
+    /// The memory of so many replicas besides the primary's. What any one of them was promoted to has it, if all that
+    /// may be promoted are among them.
+    Replicas(u32),
 }
 
 /// The `[store]` table.

@@ -41,7 +41,7 @@ async fn assert_kept(ropeline: &Ropeline, before: Vec<App>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_9_of_redis_with_1000_waiting_keeps_every_number() {
+async fn w020_kill_9_of_redis_with_1000_waiting_keeps_every_number() {
     let mut redis = Redis::start().await;
     let origin = Origin::start().await;
     let plan = Plan::before(&origin).rate("1/min").on(&redis);

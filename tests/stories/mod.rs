@@ -11,6 +11,7 @@ mod crowd;
 mod demo;
 mod durable;
 mod events;
+mod failover;
 mod forged;
 mod forwarding;
 mod instances;

@@ -146,17 +146,17 @@ async fn a_store_that_is_killed_closes_the_door_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_hangs_closes_the_door_and_loses_nothing() {
+async fn w018_a_store_that_hangs_closes_the_door_and_loses_nothing() {
     goes_away(Way::Hung).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_refuses_closes_the_door_and_loses_nothing() {
+async fn w019_a_store_that_refuses_closes_the_door_and_loses_nothing() {
     goes_away(Way::Refusing).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_without_a_store_answers_503_and_heals() {
+async fn w019_a_start_without_a_store_answers_503_and_heals() {
     let mut redis = Redis::absent(&[]);
     let origin = Origin::start().await;
     let plan = Plan::before(&origin).on(&redis);
@@ -176,7 +176,7 @@ async fn a_start_without_a_store_answers_503_and_heals() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_password_is_told_without_telling_it() {
+async fn w019_a_wrong_password_is_told_without_telling_it() {
     let redis = Redis::with(&[("requirepass", "right")]).await;
     let origin = Origin::start().await;
     let mut plan = Plan::before(&origin);

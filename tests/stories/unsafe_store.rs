@@ -24,13 +24,13 @@ async fn refused(redis: &Redis, store: &str, remedy: &str) {
 }
 
 #[tokio::test]
-async fn a_store_that_evicts_is_refused() {
+async fn w020_a_store_that_evicts_is_refused() {
     let redis = Redis::with(&[("maxmemory-policy", "allkeys-lru")]).await;
     refused(&redis, "", "noeviction").await;
 }
 
 #[tokio::test]
-async fn a_store_without_persistence_is_refused() {
+async fn w020_a_store_without_persistence_is_refused() {
     let redis = Redis::with(&[("appendonly", "no")]).await;
     refused(&redis, "", "appendonly").await;
 }

@@ -18,6 +18,7 @@ pub mod redis;
 pub mod relay;
 pub mod ropeline;
 pub mod secure;
+pub mod signpost;
 pub mod tokens;
 pub mod visitor;
 pub mod websocket;

@@ -318,8 +318,6 @@ fn times_carry_an_offset() {
 #[test]
 fn values_of_later_features_are_refused_as_such() {
     for (table, line) in [
-        ("store", "replicas = 1"),
-        ("store", "durability = \"replicas\""),
         ("store", "url = \"rediss://h\""),
         ("store", "url = \"redis+sentinel://h/m\""),
         ("store", "url = \"redis+cluster://h\""),

@@ -99,17 +99,34 @@ fn durable(report: &Report, settings: &Settings) -> Result<Vec<&'static str>, St
     if report.field("aof_last_write_status")? != "ok" {
         return Err(StoreError::Refused("the server cannot write its log; look at its disk".to_owned()));
     }
-    if settings.durability == Durability::Disk {
-        return on_disk(&report.fsync).map(|()| Vec::new());
+    match settings.durability {
+        Durability::Disk => on_disk(&report.fsync)?,
+        // On its disk too: a primary that starts again older than its replicas would make them forget.
+        Durability::Replicas(count) => {
+            on_disk(&report.fsync)?;
+            enough_replicas(report, count)?;
+        }
+        Durability::Memory => {}
     }
     Ok(Vec::new())
+}
+
+/// Replicas that are connected now. Too few is no setting that is wrong but a state that may pass.
+fn enough_replicas(report: &Report, count: u32) -> Result<(), StoreError> {
+    let connected = report.field("connected_slaves")?.parse().unwrap_or(0);
+    if connected >= count {
+        return Ok(());
+    }
+    Err(StoreError::Refused(format!(
+        "store.replicas asks for {count}, connected are {connected}; start the missing ones, or ask for fewer"
+    )))
 }
 
 fn on_disk(fsync: &Fsync) -> Result<(), StoreError> {
     match fsync {
         Fsync::Is(value) if value == "always" => Ok(()),
         Fsync::Is(value) => bad(&format!(
-            "appendfsync is {value}, which cannot give durability = \"disk\"; set appendfsync always, or \
+            "appendfsync is {value}, which is not enough for durability = \"disk\" or \"replicas\"; set appendfsync always, or \
              durability = \"memory\""
         )),
         Fsync::Forbidden | Fsync::NotAsked => bad(

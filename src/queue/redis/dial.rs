@@ -64,7 +64,7 @@ pub(super) async fn check(
     let info: String =
         redis::cmd("INFO").query_async(connection).await.map_err(|error| failure::judge(&error).0)?;
     let fsync =
-        if settings.durability == Durability::Disk { fsync(connection).await? } else { Fsync::NotAsked };
+        if settings.durability == Durability::Memory { Fsync::NotAsked } else { fsync(connection).await? };
     checks::judge(&Report::new(&info, fsync), settings)
 }
 

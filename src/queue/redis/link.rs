@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::dial::{self, DIAL_SPACING};
 use super::failure::{self, Fate};
-use crate::queue::{Settings, StoreError};
+use crate::queue::{Durability, Settings, StoreError};
 
 /// How often a connection that works is asked again whether the server is still what it must be.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
@@ -44,6 +44,8 @@ pub(super) struct Link {
     state: watch::Sender<State>,
     closing: Arc<Notify>,
     timeout: Duration,
+    /// How many replicas must have a write before it counts.
+    replicas: u32,
 }
 
 impl Link {
@@ -72,7 +74,11 @@ impl Link {
                 });
             })
             .map_err(|error| StoreError::Refused(format!("no thread for the connection: {error}")))?;
-        Ok(Self { state, closing, timeout: settings.timeout })
+        let replicas = match settings.durability {
+            Durability::Replicas(count) => count,
+            Durability::Memory | Durability::Disk => 0,
+        };
+        Ok(Self { state, closing, timeout: settings.timeout, replicas })
     }
 
     /// The first verdict on the server: waits for one attempt to end, then says how things stand.
@@ -101,10 +107,30 @@ impl Link {
         match answer {
             Ok(Ok(value)) => {
                 wire.timeouts.store(0, Ordering::Relaxed);
+                self.acknowledged(&wire).await?;
                 Ok(value)
             }
             Ok(Err(error)) => Err(self.failed(&wire, &error)),
             Err(_) => Err(self.slow(&wire)),
+        }
+    }
+
+    /// Waits until enough replicas have what this connection wrote. Without them nobody may be told of it: the same
+    /// call again finds it done, or does it on the server that took over.
+    async fn acknowledged(&self, wire: &Arc<Wire>) -> Result<(), StoreError> {
+        if self.replicas == 0 {
+            return Ok(());
+        }
+        let within = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(self.replicas).arg(within);
+        let mut connection = wire.connection.clone();
+        let counted = tokio::time::timeout(self.timeout * 2, wait.query_async::<u32>(&mut connection)).await;
+        match counted {
+            Ok(Ok(count)) if count >= self.replicas => Ok(()),
+            Ok(Ok(count)) => Err(StoreError::Unsure(count)),
+            Ok(Err(error)) => Err(self.failed(wire, &error)),
+            Err(_) => Err(self.slow(wire)),
         }
     }
 
