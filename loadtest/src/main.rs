@@ -13,6 +13,7 @@
 //! | `rush` | 350,000 joins within 10 s on one Redis, none lost, none double |
 //! | `million` | a million waiting: bytes of Redis, memory of the process, store calls a second |
 //! | `shared` | three instances at 1,000 a second while 40 % and 70 % went away: rate, order, use, at the origin |
+//! | `wait` | how often the truth lay within `wait_seconds`, and how wide that was, over a pause and a change of rate |
 //! | `admitted` | an admitted request through ropeline, beside nginx `proxy_pass` to the same origin |
 //!
 //! Each writes `loadtest/results/NAME.md`: question, machine, commit, command, how it was done, tables, reading,
@@ -80,6 +81,7 @@ enum Name {
     Rush,
     Million,
     Shared,
+    Wait,
 }
 
 fn main() -> ExitCode {
@@ -99,7 +101,7 @@ fn main() -> ExitCode {
 }
 
 async fn bench(arguments: &BenchArguments, command: &str) -> Result<()> {
-    let all = [Name::Polls, Name::Joins, Name::Admitted, Name::Rush, Name::Million, Name::Shared];
+    let all = [Name::Polls, Name::Joins, Name::Admitted, Name::Rush, Name::Million, Name::Shared, Name::Wait];
     let names = if arguments.names.is_empty() { &all[..] } else { &arguments.names };
     for name in names {
         let home = tempfile::Builder::new().prefix("ropeline-bench-").tempdir()?;
@@ -112,6 +114,7 @@ async fn bench(arguments: &BenchArguments, command: &str) -> Result<()> {
             Name::Rush => benches::rush::run(&bounds).await?,
             Name::Million => benches::million::run(&bounds).await?,
             Name::Shared => benches::shared::run(&bounds).await?,
+            Name::Wait => benches::wait::run(&bounds).await?,
         };
         report.write(&arguments.results, command)?;
         let _nobody_reads = writeln!(std::io::stdout(), "{}", report.markdown(command));

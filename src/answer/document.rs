@@ -145,7 +145,7 @@ fn wait(number: Number, view: &View) -> Option<Wait> {
     let (fast, slow) = (best * factor.min(1.0), best * factor.max(1.0));
     let margin = snapshot.rules.hold.as_secs_f64();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates; never negative")]
-    let (low, high) = ((fast * 0.9) as u64, (slow * 1.15 + margin).ceil() as u64);
+    let (low, high) = ((fast * 0.8) as u64, (slow * 1.15 + margin).ceil() as u64);
     Some(Wait { low, high: high.max(low + 1) })
 }
 

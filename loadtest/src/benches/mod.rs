@@ -11,6 +11,7 @@ pub(crate) mod rush;
 pub(crate) mod shared;
 mod shared_reading;
 mod subject;
+pub(crate) mod wait;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

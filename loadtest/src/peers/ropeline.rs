@@ -106,6 +106,16 @@ impl Ropeline {
     }
 }
 
+impl Ropeline {
+    /// Another rate, by the command line that an operator would use.
+    pub(crate) fn rate(&self, rate: &str) -> Result<()> {
+        let mut command = Command::new(binary()?);
+        command.args(["ctl", "rate", ROOM, rate, "--url"]).arg(format!("http://{}", self.admin));
+        let said = command.arg("--token-file").arg(self.keys.join("admin.token")).output()?;
+        if said.status.success() { Ok(()) } else { fault(String::from_utf8_lossy(&said.stderr)) }
+    }
+}
+
 fn make_keys(binary: &Path, keys: &Path) -> Result<()> {
     let made = Command::new(binary).args(["keys", "new"]).arg(keys).output()?;
     if made.status.success() { Ok(()) } else { fault(String::from_utf8_lossy(&made.stderr)) }
