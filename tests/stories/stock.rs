@@ -181,8 +181,8 @@ async fn a_stock_that_was_never_read_blocks_nobody_and_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stock_that_is_old_bounds_nobody() {
     let origin = Origin::start().await;
-    origin.remaining_is(0);
     let ropeline = Ropeline::start(with_stock(Plan::before(&origin), ""), &origin).await;
+    origin.remaining_is(0);
     ropeline.until_state("sold_out").await;
     origin.remaining_fails(true);
     let mut app = App::joined(&ropeline).await;
