@@ -42,6 +42,14 @@ pub(super) fn reason(fields: &Fields) -> Result<Option<String>, String> {
     Ok(reason)
 }
 
+/// `{"value": "..."}`: the public value of a draw.
+pub(super) fn public_value(fields: &Fields) -> Result<String, String> {
+    match fields.0.as_slice() {
+        [(name, value)] if name == "value" => text(value).map_err(|why| format!("\"value\" {why}")),
+        _ => Err("say {\"value\": \"<the public value>\"}".to_owned()),
+    }
+}
+
 /// What is to be revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Revocation {

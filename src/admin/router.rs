@@ -77,6 +77,10 @@ pub fn router(parts: Parts, settings: &Settings) -> Router {
         .route("/v1/rooms/{room}/resume", post(resume))
         .route("/v1/rooms/{room}/create", post(create))
         .route("/v1/rooms/{room}/flush", post(flush))
+        .route("/v1/rooms/{room}/open", post(open))
+        .route("/v1/rooms/{room}/close", post(close))
+        .route("/v1/rooms/{room}/follow", post(follow))
+        .route("/v1/rooms/{room}/draw", post(draw))
         .route("/v1/rooms/{room}/revoke", post(revoke))
         .route("/v1/rooms/{room}/passes/{admission}", delete(end))
         .fallback(async || reply::problem(NOT_FOUND, "No such path on the admin listener.", None))
@@ -191,6 +195,55 @@ async fn flush(
 ) -> Response {
     let lineage = (admin.lineage)();
     bare(admin, who, id, condition, &fields, Change::Control(Control::Flush(lineage))).await
+}
+
+/// Open whatever the schedule says, until `follow`.
+async fn open(
+    who: Operator,
+    Room(id, _): Room,
+    condition: Precondition,
+    State(admin): State<Admin>,
+    fields: Fields,
+) -> Response {
+    bare(admin, who, id, condition, &fields, Change::Control(Control::Open)).await
+}
+
+/// Closed whatever the schedule says, until `follow`.
+async fn close(
+    who: Operator,
+    Room(id, _): Room,
+    condition: Precondition,
+    State(admin): State<Admin>,
+    fields: Fields,
+) -> Response {
+    bare(admin, who, id, condition, &fields, Change::Control(Control::Close)).await
+}
+
+/// As the schedule says again.
+async fn follow(
+    who: Operator,
+    Room(id, _): Room,
+    condition: Precondition,
+    State(admin): State<Admin>,
+    fields: Fields,
+) -> Response {
+    bare(admin, who, id, condition, &fields, Change::Control(Control::Follow)).await
+}
+
+/// The public value of a draw, once everybody knows it.
+async fn draw(
+    who: Operator,
+    Room(id, _): Room,
+    condition: Precondition,
+    State(admin): State<Admin>,
+    fields: Fields,
+) -> Response {
+    match patch::public_value(&fields) {
+        Ok(value) => {
+            change::make(admin, who, id, condition, Change::Control(Control::DrawValue(value))).await
+        }
+        Err(why) => reply::problem(BAD_BODY, &why, None),
+    }
 }
 
 /// One admission, or all that were made so far. Neither is not taken for all.

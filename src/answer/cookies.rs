@@ -13,7 +13,10 @@ use crate::room::RoomId;
 /// How many cookies of one name are tried.
 const TRIED_MAX: usize = 4;
 
-/// How long a browser keeps a ticket.
+/// Added to the time until a room closes.
+pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a browser keeps a ticket of a room that never closes.
 pub(super) const TICKET_MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Which of the two.

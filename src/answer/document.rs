@@ -6,9 +6,10 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::draw::DrawDocument;
 use super::stock;
 use crate::queue::View;
-use crate::room::{Micros, Number, Phase, RoomId};
+use crate::room::{Micros, Number, Phase, RoomId, Seat, Snapshot};
 
 /// The document. Absent parts are left out, except the visitor, who is null without a place.
 #[derive(Debug, Clone, Serialize)]
@@ -39,7 +40,7 @@ pub(super) struct RoomDocument {
     pub(super) message: Option<String>,
     pub(super) server_time: String,
     pub(super) opens_at: Option<String>,
-    pub(super) draw: Option<()>,
+    pub(super) draw: Option<DrawDocument>,
 }
 
 /// What one visitor is told.
@@ -47,6 +48,9 @@ pub(super) struct RoomDocument {
 pub(super) struct VisitorDocument {
     pub(super) state: VisitorState,
     pub(super) number: Option<u64>,
+    /// In a lobby with a draw, in place of the number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lobby_index: Option<u64>,
     pub(super) position: Option<u64>,
     pub(super) ahead: Option<u64>,
     pub(super) wait_seconds: Option<Wait>,
@@ -90,8 +94,8 @@ impl RoomDocument {
             remaining: snapshot.filter(|_| view.fresh).and_then(stock::remaining),
             message,
             server_time: rfc3339(now),
-            opens_at: None,
-            draw: None,
+            opens_at: snapshot.and_then(Snapshot::opens_at).map(rfc3339),
+            draw: snapshot.and_then(DrawDocument::of),
         }
     }
 }
@@ -112,12 +116,17 @@ fn state(view: &View) -> &'static str {
 
 impl VisitorDocument {
     /// Somebody in line.
-    pub(super) fn waiting(number: Number, view: &View) -> Self {
+    pub(super) fn waiting(place: Number, view: &View) -> Self {
+        let number = match seat(place, view) {
+            Seat::Number(number) => number,
+            Seat::Lobby(index) => return Self::in_lobby(index),
+        };
         let position = view.position(number);
         let (state, likely) = stock::outlook(view, position);
         Self {
             state,
             number: Some(number.0),
+            lobby_index: None,
             position,
             ahead: position.map(|p| p - 1),
             wait_seconds: wait(number, view),
@@ -125,11 +134,27 @@ impl VisitorDocument {
         }
     }
 
-    /// Somebody who is not in line any more.
-    pub(super) fn settled(state: VisitorState, number: Number) -> Self {
-        let (number, position, ahead, wait_seconds, likely) = (Some(number.0), None, None, None, None);
-        Self { state, number, position, ahead, wait_seconds, likely }
+    /// Somebody who came before a draw.
+    fn in_lobby(index: u64) -> Self {
+        let (number, position, ahead, wait_seconds, likely) = (None, None, None, None, None);
+        let (state, lobby_index) = (VisitorState::Waiting, Some(index));
+        Self { state, number, lobby_index, position, ahead, wait_seconds, likely }
     }
+
+    /// Somebody who is not in line any more.
+    pub(super) fn settled(state: VisitorState, place: Number, view: &View) -> Self {
+        let Seat::Number(number) = seat(place, view) else {
+            let lobby = VisitorDocument::waiting(place, view);
+            return Self { state, ..lobby };
+        };
+        let (number, position, ahead, wait_seconds, likely) = (Some(number.0), None, None, None, None);
+        Self { state, number, lobby_index: None, position, ahead, wait_seconds, likely }
+    }
+}
+
+/// What a place is by now.
+pub(super) fn seat(place: Number, view: &View) -> Seat {
+    view.snapshot.as_deref().map_or(Seat::Number(place), |snapshot| snapshot.seat(place))
 }
 
 /// Between what the set rate allows and what the speed of late makes likely, for those ahead who will probably be

@@ -257,7 +257,8 @@ fn head() -> Answer {
 /// As soon as a poll would come, and sooner where the position moves.
 fn pace(document: &Document, number: crate::room::Number, view: &View) -> Duration {
     let poll = Duration::from_millis(document.next_poll_ms);
-    let turn = view.snapshot.as_deref().map_or(PACE.1, |snapshot| snapshot.turn_in(number));
+    let turn =
+        view.snapshot.as_deref().map_or(PACE.1, |snapshot| snapshot.turn_in(snapshot.draw.number_of(number)));
     poll.min((turn / STEPS).clamp(PACE.0, PACE.1))
 }
 

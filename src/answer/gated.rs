@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderValue, Method, StatusCode};
 
 use super::account::Who;
-use super::cookies::{Kind, TICKET_MAX_AGE};
+use super::cookies::Kind;
 use super::desk::Desk;
 use super::intent::{Intent, is_cross_site};
 use super::room::{Held, Place, RoomDesk, Trouble, Visitor};
@@ -131,8 +131,9 @@ pub(super) fn tokens(
     if place.bearer {
         return Vec::new();
     }
-    let ticket =
-        place.new.then(|| room.cookies.set(Kind::Ticket, request.https, &place.ticket, TICKET_MAX_AGE));
+    let ticket = place
+        .new
+        .then(|| room.cookies.set(Kind::Ticket, request.https, &place.ticket, room.ticket_max_age()));
     let pass = pass.map(|pass| {
         let left = Duration::from_secs(pass.claims.exp.saturating_sub(now.seconds()));
         room.cookies.set(Kind::Pass, request.https, &pass.token, left)

@@ -7,6 +7,7 @@ mod account;
 mod cookies;
 mod desk;
 mod document;
+mod draw;
 mod events;
 mod finish;
 mod gated;

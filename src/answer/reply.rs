@@ -87,7 +87,8 @@ pub(super) fn cookies_of(
         Visitor::Waiting(place) => tokens(room, request, place, None, now),
         Visitor::Admitted(place, pass) => tokens(room, request, place, Some(pass), now),
         Visitor::Left(_) => room.cookies.clear(Kind::Ticket, request.https).into_iter().collect(),
-        Visitor::Nobody | Visitor::Lapsed(_) | Visitor::Full | Visitor::SoldOut => Vec::new(),
+        Visitor::Nobody | Visitor::Lapsed(_) => Vec::new(),
+        Visitor::Full | Visitor::SoldOut | Visitor::NotOpen | Visitor::Closed => Vec::new(),
     }
 }
 
@@ -120,11 +121,13 @@ fn room_document(room: &RoomDesk, view: &View, visitor: &Visitor, now: Micros) -
 
 fn visitor_document(visitor: &Visitor, view: &View) -> Option<VisitorDocument> {
     match visitor {
-        Visitor::Nobody | Visitor::Full | Visitor::SoldOut => None,
+        Visitor::Nobody | Visitor::Full | Visitor::SoldOut | Visitor::NotOpen | Visitor::Closed => None,
         Visitor::Waiting(place) => Some(VisitorDocument::waiting(place.number, view)),
-        Visitor::Admitted(place, _) => Some(VisitorDocument::settled(VisitorState::Admitted, place.number)),
-        Visitor::Lapsed(place) => Some(VisitorDocument::settled(VisitorState::Lapsed, place.number)),
-        Visitor::Left(place) => Some(VisitorDocument::settled(VisitorState::Left, place.number)),
+        Visitor::Admitted(place, _) => {
+            Some(VisitorDocument::settled(VisitorState::Admitted, place.number, view))
+        }
+        Visitor::Lapsed(place) => Some(VisitorDocument::settled(VisitorState::Lapsed, place.number, view)),
+        Visitor::Left(place) => Some(VisitorDocument::settled(VisitorState::Left, place.number, view)),
     }
 }
 
@@ -154,7 +157,8 @@ fn next_poll(room: &RoomDesk, place: Option<&Place>, view: &View) -> u64 {
     };
     if !view.fresh {
         // Whoever is called, or may be next, must be there to check in when the store is back.
-        let soon = place.is_some_and(|place| place.number.0 <= snapshot.called.0 + snapshot.reach);
+        let last = snapshot.called.0 + snapshot.reach;
+        let soon = place.is_some_and(|place| snapshot.draw.number_of(place.number).0 <= last);
         let most = if soon { snapshot.rules.poll_min } else { poll_max.min(FIRST_POLL_MAX) };
         return millis(spread(most, chance));
     }
@@ -219,6 +223,9 @@ fn page_of(
         room_state: room_state(visitor, document),
         visitor: visitor_state(visitor, is_waitlisted(document)),
         number: document.visitor.and_then(|v| v.number),
+        lobby_index: document.visitor.and_then(|v| v.lobby_index),
+        opens_at: document.room.opens_at.as_deref(),
+        server_time: &document.room.server_time,
         position: document.visitor.and_then(|v| v.position),
         start: None,
         wait: document.visitor.and_then(|v| v.wait_seconds).map(|w| page::Wait { low: w.low, high: w.high }),
@@ -253,6 +260,9 @@ fn room_state(visitor: &Visitor, document: &Document) -> page::RoomState {
         (Visitor::Full, _) => page::RoomState::Full,
         (_, "paused") => page::RoomState::Paused,
         (_, "sold_out") => page::RoomState::SoldOut,
+        (Visitor::NotOpen, _) | (_, "scheduled") => page::RoomState::Scheduled,
+        (Visitor::Closed, _) | (_, "closed") => page::RoomState::Closed,
+        (_, "lobby") => page::RoomState::Lobby,
         _ => page::RoomState::Open,
     }
 }
@@ -269,7 +279,9 @@ fn is_waitlisted(document: &Document) -> bool {
 
 fn visitor_state(visitor: &Visitor, waitlisted: bool) -> page::VisitorState {
     match visitor {
-        Visitor::Nobody | Visitor::Full | Visitor::SoldOut => page::VisitorState::None,
+        Visitor::Nobody | Visitor::Full | Visitor::SoldOut | Visitor::NotOpen | Visitor::Closed => {
+            page::VisitorState::None
+        }
         Visitor::Waiting(_) if waitlisted => page::VisitorState::Waitlisted,
         Visitor::Waiting(_) => page::VisitorState::Waiting,
         Visitor::Admitted(..) => page::VisitorState::Admitted,

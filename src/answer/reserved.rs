@@ -33,6 +33,8 @@ pub(super) const NO_TICKET: Problem =
 const SOLD_OUT: Problem =
     Problem::new("sold-out", StatusCode::CONFLICT, "The tickets that are left are spoken for");
 const FULL: Problem = Problem::new("line-full", StatusCode::CONFLICT, "The line is full");
+const NOT_OPEN: Problem = Problem::new("not-open", StatusCode::CONFLICT, "The doors are not open yet");
+const CLOSED: Problem = Problem::new("closed", StatusCode::CONFLICT, "The room is closed");
 const UNAVAILABLE: Problem = Problem::new(
     "unavailable",
     StatusCode::SERVICE_UNAVAILABLE,
@@ -142,12 +144,8 @@ impl Desk {
             Ok(visitor) => visitor,
             Err(_) => return unavailable(room),
         };
-        if matches!(visitor, Visitor::SoldOut) {
-            let detail = "There are no places beyond what is left. Please try again later.";
-            return problem(SOLD_OUT, detail, Some(jitter(30)));
-        }
-        if matches!(visitor, Visitor::Full) {
-            return problem(FULL, "Please try again later.", Some(jitter(30)));
+        if let Some(refusal) = refused(room, &visitor) {
+            return refusal;
         }
         let form = Intent::of(request.method, request.headers) == Intent::Navigation;
         let mut answer = match query::return_to(request.target.raw()).filter(|_| form) {
@@ -326,6 +324,25 @@ fn only(request: &Request<'_>, methods: &[Method]) -> Option<Answer> {
     let allowed = methods.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
     answer.headers.extend(HeaderValue::from_str(&allowed).ok().map(|value| (header::ALLOW, value)));
     Some(answer)
+}
+
+/// No place, and no trouble either: full, not open yet, closed. An application is told when to come again.
+fn refused(room: &RoomDesk, visitor: &Visitor) -> Option<Answer> {
+    let doors = || {
+        let snapshot = room.snapshot()?;
+        Some(snapshot.rules.schedule.doors?.since(snapshot.now).as_secs())
+    };
+    Some(match visitor {
+        Visitor::SoldOut => {
+            let detail = "There are no places beyond what is left. Please try again later.";
+            problem(SOLD_OUT, detail, Some(jitter(30)))
+        }
+        Visitor::Full => problem(FULL, "Please try again later.", Some(jitter(30))),
+        // Spread over some seconds after the doors open.
+        Visitor::NotOpen => problem(NOT_OPEN, "", Some(doors().unwrap_or(60) + jitter(4))),
+        Visitor::Closed => problem(CLOSED, "", Some(jitter(600))),
+        _ => return None,
+    })
 }
 
 pub(super) fn unavailable(room: &RoomDesk) -> Answer {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, header};
 
 use super::account::{Teller, Who};
-use super::cookies::{Cookies, Kind};
+use super::cookies::{Cookies, DAY, Kind, TICKET_MAX_AGE};
 use super::sharing::Sharing;
 use super::{Request, RoomSettings};
 use crate::metrics;
 use crate::page::Page;
 use crate::queue::{Line, StoreError, View};
-use crate::room::{Admission, JoinOutcome, Lineage, Micros, Number, Snapshot, Standing};
+use crate::room::{Admission, JoinOutcome, Lineage, Micros, Number, Seat, Snapshot, Standing};
 use crate::token::{Binding, CannotSign, IssuedPass, Keyring, Pass, Ticket};
 
 /// The header that carries a pass for clients without cookies.
@@ -58,11 +58,16 @@ pub(super) enum Visitor {
     Full,
     /// There are no new places: whoever joined now would stand behind what the shop has left.
     SoldOut,
+    /// The doors are not open yet.
+    NotOpen,
+    /// The room is closed.
+    Closed,
 }
 
 /// A place and the ticket that proves it.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
+    /// As in the ticket; [`Snapshot::seat`] says what it is by now.
     pub(super) number: Number,
     pub(super) ticket: String,
     /// Whether this request made the ticket.
@@ -87,7 +92,8 @@ impl Visitor {
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
             Self::Waiting(place) | Self::Admitted(place, _) => Some(place),
-            Self::Nobody | Self::Lapsed(_) | Self::Left(_) | Self::Full | Self::SoldOut => None,
+            Self::Nobody | Self::Lapsed(_) | Self::Left(_) => None,
+            Self::Full | Self::SoldOut | Self::NotOpen | Self::Closed => None,
         }
     }
 }
@@ -184,11 +190,15 @@ impl RoomDesk {
             return Ok(Visitor::Lapsed(place));
         }
         self.line.hear(ticket.number);
-        if ticket.number > snapshot.called && ticket.number <= snapshot.last {
+        let (number, lobby) = match snapshot.seat(ticket.number) {
+            Seat::Number(number) => (number, false),
+            Seat::Lobby(_) => (ticket.number, true),
+        };
+        if lobby || number > snapshot.called && number <= snapshot.last {
             let left = self.line.has_left(ticket.number);
             return Ok(if left { Visitor::Left(place) } else { Visitor::Waiting(place) });
         }
-        let standing = self.line.ask(ticket.number, patience).await?;
+        let standing = self.line.ask(number, patience).await?;
         self.visitor(place, standing, ticket.lineage, ticket.bound)
     }
 
@@ -208,18 +218,29 @@ impl RoomDesk {
         let outcome = self.line.join(who.identity()).await?;
         let snapshot = self.snapshot().ok_or(Trouble::Store)?;
         let JoinOutcome::Placed { number, standing, new } = outcome else {
-            metrics::joined(self.line.room(), metrics::Join::Full);
-            return Ok(Visitor::Full);
+            return Ok(self.refused(outcome));
         };
         metrics::joined(self.line.room(), if new { metrics::Join::New } else { metrics::Join::Again });
         let (room, lineage, bound) = (self.line.room().clone(), snapshot.lineage, who.binding());
         let ticket = self.keyring.seal_ticket(&Ticket { room, lineage, number, issued: now, bound });
         let place = Place { number, ticket, new: true, known: !new, bearer };
-        let near = standing == Standing::Waiting && snapshot.is_near(number) && !patience.is_zero();
+        let drawn = snapshot.draw.number_of(number);
+        let near = standing == Standing::Waiting && snapshot.is_near(drawn) && !patience.is_zero();
         // The place is made: if the store goes away now, it is kept and told as waiting.
         let standing =
-            if near { self.line.ask(number, patience).await.unwrap_or(Standing::Waiting) } else { standing };
+            if near { self.line.ask(drawn, patience).await.unwrap_or(Standing::Waiting) } else { standing };
         self.visitor(place, standing, lineage, bound)
+    }
+
+    /// A join that got no place.
+    fn refused(&self, outcome: JoinOutcome) -> Visitor {
+        let (word, visitor) = match outcome {
+            JoinOutcome::NotOpen => (metrics::Join::NotOpen, Visitor::NotOpen),
+            JoinOutcome::Closed => (metrics::Join::Closed, Visitor::Closed),
+            JoinOutcome::Full | JoinOutcome::Placed { .. } => (metrics::Join::Full, Visitor::Full),
+        };
+        metrics::joined(self.line.room(), word);
+        visitor
     }
 
     fn visitor(
@@ -261,6 +282,12 @@ impl RoomDesk {
     /// A turn that comes within this time is waited for on the request.
     pub(super) fn hold(&self) -> Duration {
         self.snapshot().map_or(Duration::ZERO, |snapshot| snapshot.rules.hold)
+    }
+
+    /// How long a browser keeps a ticket: until a day after the room closes.
+    pub(super) fn ticket_max_age(&self) -> Duration {
+        let closes = self.snapshot().and_then(|s| Some(s.rules.schedule.closes?.since(s.now)));
+        closes.map_or(TICKET_MAX_AGE, |left| left + DAY)
     }
 
     /// Whether the room is on this host.

@@ -20,6 +20,7 @@ mod print;
 mod problem;
 mod report;
 mod room;
+mod schedule;
 mod server;
 mod stock;
 mod store;

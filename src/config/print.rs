@@ -11,7 +11,7 @@ use super::types::{
 };
 use super::value::written;
 use crate::queue::Durability;
-use crate::room::{StockRules, WhenShort};
+use crate::room::{LobbyOrder, Schedule, StockRules, WhenShort};
 
 /// The effective settings as TOML.
 #[must_use]
@@ -181,6 +181,7 @@ fn room(out: &mut Out, room: &RoomConfig) {
     if let (Some(stock), Some(rules)) = (&room.stock, &rules.stock) {
         self::stock(out, stock, rules);
     }
+    schedule(out, &rules.schedule);
     page(out, &room.page);
 }
 
@@ -239,6 +240,24 @@ fn stock(out: &mut Out, stock: &StockConfig, rules: &StockRules) {
             WhenShort::Close => "close",
         },
     );
+}
+
+fn schedule(out: &mut Out, schedule: &Schedule) {
+    if *schedule == Schedule::default() {
+        return;
+    }
+    out.heading("[room.schedule]");
+    let times = [("doors", schedule.doors), ("opens", schedule.opens), ("closes", schedule.closes)];
+    for (key, time) in times {
+        if let Some(time) = time {
+            out.plain(key, super::schedule::written(time));
+        }
+    }
+    let draw = schedule.lobby_order == LobbyOrder::Draw;
+    out.text("lobby_order", if draw { "draw" } else { "fifo" });
+    if let Some(public) = &schedule.public {
+        out.text("public", public);
+    }
 }
 
 fn page(out: &mut Out, page: &PageConfig) {

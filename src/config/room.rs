@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use toml::de::DeValue;
-
 use super::identity;
 use super::net;
 use super::page;
@@ -11,7 +9,7 @@ use super::pattern;
 use super::stock;
 use super::table::{Placed, Table};
 use super::types::{RoomConfig, SameSite};
-use super::value::{Parsed, duration, expected, from_text, one_of, quoted, rate_value, whole};
+use super::value::{Parsed, duration, from_text, one_of, quoted, rate_value, whole};
 use crate::room::{Rate, RoomId, Rules};
 
 /// Most rooms.
@@ -52,10 +50,11 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
     let mut rules_or_any = rules.clone().or_else(|| Rate::per_second(1).map(Rules::at));
     let poll_max = rules_or_any.as_mut().map(|rules| self::waiting(waiting, rules));
     let leeway = rules_or_any.as_mut().map(|rules| self::pass(pass, rules));
-    schedule(&mut table);
+    let schedule = super::schedule::read(table.table("schedule"));
     let stock = stock::read(&mut table);
-    if let (Some(rules), Some((_, bounds))) = (&mut rules_or_any, &stock) {
-        rules.stock = Some(*bounds);
+    if let Some(rules) = &mut rules_or_any {
+        rules.schedule = schedule;
+        rules.stock = stock.as_ref().map(|(_, bounds)| *bounds);
     }
     table.not_yet(&["cors", "joining", "pacing"]);
     let values = |list: &[Placed<String>]| list.iter().map(|placed| placed.value.clone()).collect();
@@ -143,24 +142,4 @@ fn pass(mut table: Table<'_>, rules: &mut Rules) -> Duration {
         *part = given.unwrap_or(*part).min(rules.pass_ttl);
     }
     leeway
-}
-
-/// A schedule does not work yet; its times are judged all the same, so that a clock mistake shows early.
-fn schedule(table: &mut Table<'_>) {
-    table.not_yet(&["schedule"]);
-    if !table.has("schedule") {
-        return;
-    }
-    let mut schedule = table.table("schedule");
-    for key in ["doors", "opens", "closes"] {
-        schedule.read(key, |value| match value {
-            DeValue::Datetime(time)
-                if time.date.is_some() && time.time.is_some() && time.offset.is_some() =>
-            {
-                Ok(())
-            }
-            _ => Err(expected("a time with its offset such as 2026-12-24T12:00:00+08:00", value)),
-        });
-    }
-    let _ = schedule.find("lobby_order");
 }

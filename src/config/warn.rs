@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::types::{Config, IdentityKind, RoomConfig};
+use super::types::{Config, IdentityKind, Missing, RoomConfig};
 use super::value::written;
 use crate::queue::{Durability, Place};
 
@@ -78,6 +78,13 @@ fn room(room: &RoomConfig, prefix: &str, warn: &mut dyn FnMut(&str, String)) {
         let message =
             format!("{} is short: who takes longer to buy must wait again", written(rules.pass_ttl));
         warn("pass.ttl", message);
+    }
+    if rules.schedule.draws()
+        && (room.identity.kind == IdentityKind::Browser || room.identity.missing == Missing::Browser)
+    {
+        let message =
+            "a draw among browsers that join for nothing: whoever opens a hundred of them has a hundred lots";
+        warn("schedule.lobby_order", message.to_owned());
     }
     if rules.hold > Duration::from_secs(10) {
         let message = format!("{} keeps browsers loading without a page for so long", written(rules.hold));

@@ -85,6 +85,10 @@ label! {
         Full = "full",
         /// Stock reaches no new place.
         SoldOut = "sold_out",
+        /// The doors are not open yet.
+        NotOpen = "not_open",
+        /// The room is closed.
+        Closed = "closed",
         /// The store did not do it.
         Failed = "failed",
     }

@@ -56,6 +56,12 @@ pub(super) struct ScriptFacts<'a> {
     room: &'a str,
     scene: &'static str,
     number: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lobby_index: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opens_at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_time: Option<&'a str>,
     position: Option<u64>,
     start: Option<u64>,
     next_poll_ms: u64,
@@ -71,6 +77,9 @@ impl<'a> ScriptFacts<'a> {
             room: facts.room,
             scene: scene.name(),
             number: facts.number,
+            lobby_index: facts.lobby_index,
+            opens_at: facts.opens_at,
+            server_time: facts.opens_at.map(|_| facts.server_time),
             position: facts.position,
             start: facts.start,
             next_poll_ms: facts.next_poll_ms,

@@ -82,6 +82,12 @@ pub struct Facts<'a> {
     pub visitor: VisitorState,
     /// The visitor's number.
     pub number: Option<u64>,
+    /// The place in a lobby with a draw, by the order of coming; shown in place of position and number.
+    pub lobby_index: Option<u64>,
+    /// When the room opens, while that is to come: RFC 3339.
+    pub opens_at: Option<&'a str>,
+    /// The time of the server, as `opens_at`.
+    pub server_time: &'a str,
     /// The visitor's position, from 1; how many are ahead follows from it. Without it no place is shown.
     pub position: Option<u64>,
     /// The position that the visitor began with, where it is known; without it, progress is shown from the

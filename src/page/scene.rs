@@ -128,13 +128,14 @@ impl Scene {
         match self {
             Self::Waiting | Self::Paused | Self::Waitlisted => "place tips leave live",
             Self::Unavailable => "place tips live",
-            Self::Lobby => "place tips leave live",
+            Self::Lobby => "place early tips leave live",
+            Self::Scheduled => "early live",
             Self::Entering | Self::ByHand => "enter",
             Self::Lapsed | Self::Left | Self::Lost => "rejoin",
             Self::Cookies => "retry",
             Self::Login => "login retry",
             Self::Closed => "",
-            Self::SoldOut | Self::Full | Self::Scheduled | Self::Outage => "live",
+            Self::SoldOut | Self::Full | Self::Outage => "live",
         }
     }
 

@@ -37,8 +37,9 @@ impl<'a> View<'a> {
             "show" => self.shows(),
             "head" => html(say.head),
             "lead" => html(say.lead),
-            "note_hidden" => if self.message.is_empty() { " hidden" } else { "" }.to_owned(),
+            "note_hidden" => hidden(self.message.is_empty()),
             "message" => html(&self.message),
+            "early" => self.early(),
             "position" => self.counted(facts.position),
             "ahead" => html(&self.ahead()),
             "progress" => self.progress(),
@@ -77,6 +78,21 @@ impl<'a> View<'a> {
                 .replace("{title}", self.title),
             _ => format!("{} · {}", words.say(self.scene).head, self.title),
         }
+    }
+
+    /// Before the room opens: when that is, in the server's words (the script tells it in the visitor's own time),
+    /// and in a lobby with a draw what the place there means.
+    fn early(&self) -> String {
+        let words = &self.language.words;
+        let opens = self.facts.opens_at.map(|time| {
+            let time = html(&time.trim_end_matches('Z').replace('T', " "));
+            format!("<p class=\"early\">{} <b id=\"opens\">{time} UTC</b></p>", html(words.opens))
+        });
+        let lobby = self.facts.lobby_index.map(|index| {
+            let text = words.drawn_from.replace("{index}", &number(self.language, index));
+            format!("<p class=\"early\">{}</p>", html(&text))
+        });
+        opens.into_iter().chain(lobby).collect()
     }
 
     fn counted(&self, n: Option<u64>) -> String {
@@ -142,4 +158,8 @@ impl<'a> View<'a> {
     fn refresh_seconds(&self) -> u64 {
         self.facts.next_poll_ms.div_ceil(1000).max(REFRESH_MIN)
     }
+}
+
+fn hidden(is: bool) -> String {
+    if is { " hidden" } else { "" }.to_owned()
 }

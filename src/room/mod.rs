@@ -14,6 +14,7 @@ mod change;
 mod clock;
 mod core;
 pub mod draw;
+mod early;
 mod ended;
 mod line;
 mod marks;

@@ -2,17 +2,25 @@
 
 use std::time::Duration;
 
-use super::{Number, Phase, Snapshot};
+use super::{Number, Phase, Seat, Snapshot};
 
 /// The shortest interval that is ever asked for.
 const SHORTEST: Duration = Duration::from_millis(250);
 
 impl Snapshot {
-    /// When the holder of `number` should ask again. `chance` in [0, 1) spreads the answers over the last
+    /// When the holder of a place should ask again. `chance` in [0, 1) spreads the answers over the last
     /// fifth of the interval, and of those who are not called yet over the last two fifths, so that a crowd that came
     /// together does not go on asking together. It only ever shortens, so that nobody is asked too late.
     #[must_use]
-    pub fn next_poll(&self, number: Number, poll_max: Duration, chance: f64) -> Duration {
+    pub fn next_poll(&self, place: Number, poll_max: Duration, chance: f64) -> Duration {
+        let number = match self.seat(place) {
+            Seat::Number(number) => Some(number),
+            Seat::Lobby(_) => None,
+        };
+        if let Some(early) = self.early_poll(number, poll_max, chance) {
+            return early;
+        }
+        let number = number.unwrap_or(place);
         let spread = if number <= self.called { 0.2 } else { 0.4 };
         self.poll_within(number, poll_max).mul_f64(1.0 - spread * chance.clamp(0.0, 1.0))
     }
@@ -47,7 +55,8 @@ impl Snapshot {
     #[must_use]
     pub fn is_near(&self, number: Number) -> bool {
         let goes_in = self.phase == Phase::Open && !self.sold_out();
-        number <= self.called && goes_in && self.turn_in(number) <= self.rules.hold
+        let soon = goes_in && self.turn_in(number) <= self.rules.hold;
+        number <= self.called && (soon || self.opens_near(number))
     }
 }
 

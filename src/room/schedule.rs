@@ -91,21 +91,48 @@ pub enum BadSchedule {
     PublicWithoutDraw,
 }
 
+impl BadSchedule {
+    /// The key that should change.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::DoorsAlone | Self::DoorsAfterOpens => "doors",
+            Self::ClosesBeforeOpens => "closes",
+            Self::DrawWithoutOpens => "lobby_order",
+            Self::PublicWithoutDraw => "public",
+        }
+    }
+
+    /// Whether `opens` is all that is missing.
+    #[must_use]
+    pub fn for_want_of_opens(self) -> bool {
+        matches!(self, Self::DoorsAlone | Self::DrawWithoutOpens)
+    }
+}
+
 impl Schedule {
-    /// Whether the times are in order: doors, opens, closes.
+    /// Everything that contradicts itself: the times must be in the order doors, opens, closes.
+    #[must_use]
+    pub fn contradictions(&self) -> Vec<BadSchedule> {
+        let after = |one: Option<Micros>, other: Option<Micros>| one.zip(other).is_some_and(|(a, b)| a > b);
+        let draw = self.lobby_order == LobbyOrder::Draw;
+        let late = after(self.opens, self.closes) || self.closes.is_some() && self.closes == self.opens;
+        let all = [
+            (self.doors.is_some() && self.opens.is_none(), BadSchedule::DoorsAlone),
+            (after(self.doors, self.opens), BadSchedule::DoorsAfterOpens),
+            (late, BadSchedule::ClosesBeforeOpens),
+            (draw && self.opens.is_none(), BadSchedule::DrawWithoutOpens),
+            (self.public.is_some() && !draw, BadSchedule::PublicWithoutDraw),
+        ];
+        all.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what).collect()
+    }
+
+    /// Whether the times are in order.
     ///
     /// # Errors
     /// The first contradiction.
     pub fn check(&self) -> Result<(), BadSchedule> {
-        let draw = self.lobby_order == LobbyOrder::Draw;
-        match (self.doors, self.opens, self.closes) {
-            (Some(_), None, _) => Err(BadSchedule::DoorsAlone),
-            (Some(doors), Some(opens), _) if doors > opens => Err(BadSchedule::DoorsAfterOpens),
-            (_, Some(opens), Some(closes)) if closes <= opens => Err(BadSchedule::ClosesBeforeOpens),
-            (_, None, _) if draw => Err(BadSchedule::DrawWithoutOpens),
-            _ if self.public.is_some() && !draw => Err(BadSchedule::PublicWithoutDraw),
-            _ => Ok(()),
-        }
+        self.contradictions().first().map_or(Ok(()), |wrong| Err(*wrong))
     }
 
     /// Whether the lobby is put into an order by a draw.

@@ -17,6 +17,7 @@ mod forwarding;
 mod instances;
 mod leaks;
 mod one_instance;
+mod opening;
 mod passed_on;
 mod pause;
 mod places;

@@ -54,6 +54,9 @@ impl Way {
     }
 }
 
+/// Between two polls of somebody who is called: `poll.min`.
+const POLL_GAP: Duration = Duration::from_secs(2);
+
 async fn in_time(ask: Ask, ropeline: &Ropeline, metronome: &Metronome) -> Reply {
     let before = Instant::now();
     let reply = ask.clone().send(ropeline.edge()).await.unwrap();
@@ -123,7 +126,8 @@ async fn goes_away(way: Way) {
     .await;
     everybody_goes_in(&origin, waiting).await;
     let lag = metronome.lag();
-    origin.journal().assert_in_order(lag);
+    // Grants are in order; during the ramp a turn may come between two polls, and the slot is taken at the next one.
+    origin.journal().assert_in_order(lag + POLL_GAP);
     assert_kept(10.0, 1, &origin.journal().arrival_times(), lag);
     assert_eq!(origin.journal().arrivals().len(), 41);
 }

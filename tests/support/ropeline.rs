@@ -42,6 +42,11 @@ impl Ropeline {
 
     /// Several instances that share store and keys.
     pub async fn start_many(plan: Plan, origin: &Origin, count: usize) -> Vec<Self> {
+        Self::start_until(plan, origin, count, "open").await
+    }
+
+    /// Several that wait until their room is in this state.
+    pub async fn start_until(plan: Plan, origin: &Origin, count: usize, state: &str) -> Vec<Self> {
         let home = Arc::new(Home::new());
         if plan.redis.is_some() {
             make_keys(&home).await;
@@ -50,7 +55,7 @@ impl Ropeline {
         for _ in 0..count {
             let mut one = Self::planned(&plan, &home);
             one.up().await;
-            one.until_state("open").await;
+            one.until_state(state).await;
             all.push(one);
         }
         all[0].watch(&plan, origin.journal()).await;

@@ -90,6 +90,32 @@ pub enum Verb {
         #[arg(required = true, value_name = "KEY=VALUE")]
         settings: Vec<String>,
     },
+    /// Open the room whatever its schedule says, until it follows the schedule again.
+    Open {
+        /// The room.
+        #[arg(value_parser = room)]
+        room: RoomId,
+    },
+    /// Close the room whatever its schedule says: no new places, nobody goes in.
+    Close {
+        /// The room.
+        #[arg(value_parser = room)]
+        room: RoomId,
+    },
+    /// Undo open or close: as the schedule says again.
+    Follow {
+        /// The room.
+        #[arg(value_parser = room)]
+        room: RoomId,
+    },
+    /// Tell a draw its public value, once the lobby has ended and everybody knows it. The first one counts.
+    Draw {
+        /// The room.
+        #[arg(value_parser = room)]
+        room: RoomId,
+        /// The value, exactly as it was published.
+        value: String,
+    },
     /// End the stay of one admitted visitor, or of all who were admitted so far. Their passes open nothing more.
     Revoke {
         /// The room.

@@ -180,6 +180,12 @@ fn done(verb: &Verb, room: &RoomDocument) -> String {
         Verb::Pause { .. } => format!("paused; nobody goes in, {waiting} waiting keep their places"),
         Verb::Resume { .. } => format!("resumed at {}, {waiting} waiting", rate(room)),
         Verb::Create { .. } => format!("in the store, {}, {waiting} waiting", state(room)),
+        Verb::Open { .. } => format!("open whatever its schedule says, {}", state(room)),
+        Verb::Close { .. } => {
+            format!("closed whatever its schedule says, {waiting} waiting keep their places")
+        }
+        Verb::Follow { .. } => format!("follows its schedule, {}", state(room)),
+        Verb::Draw { .. } => "has the public value of its draw".to_owned(),
         Verb::Revoke { all: true, .. } => {
             "all passes so far are revoked; who was inside must join anew".to_owned()
         }

@@ -302,20 +302,6 @@ fn secrets_that_are_empty_or_masked_or_shown() {
 }
 
 #[test]
-fn times_carry_an_offset() {
-    let text = "[room.schedule]\nopens = 2026-12-24T12:00:00\ndoors = 2026-12-24T11:30:00+08:00\ncloses = \"18:00\"\nopns = 1";
-    room(
-        text,
-        &[
-            "f:7: room[0].schedule: not yet supported",
-            "f:8: room[0].schedule.opens: expected a time with its offset such as 2026-12-24T12:00:00+08:00, found 2026-12-24T12:00:00",
-            "f:10: room[0].schedule.closes: expected a time with its offset",
-            "f:11: room[0].schedule.opns: unknown key; did you mean `opens`?",
-        ],
-    );
-}
-
-#[test]
 fn values_of_later_features_are_refused_as_such() {
     for (table, line) in [
         ("store", "url = \"rediss://h\""),

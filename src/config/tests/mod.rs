@@ -5,6 +5,7 @@ mod bad;
 mod manual;
 mod outside;
 mod printing;
+mod schedule;
 
 use super::load::of_text;
 use super::{Config, Overlay, Problems};

@@ -32,6 +32,7 @@ same_site = "none"
 release = { rate = "10/min", burst = 7, hold = "0s", max_active = 11, max_total = 12 }
 waiting = { return_within = "20h", poll = { min = "500ms", max = "1m" }, max = 9 }
 pass = { first_use = "2s", idle = "5s", ttl = "10s", leeway = "0s" }
+schedule = { doors = 2026-12-24T11:30:00+08:00, opens = 2026-12-24T12:00:00.25+08:00, closes = 2026-12-24T18:00:00Z, lobby_order = "draw", public = "a beacon" }
 page = { status = 503, title = "a \"quoted\" \\ title", languages = ["zh-Hant"], colours = { accent = "#ABCDEF" } }
 [[room]]
 id = "b"

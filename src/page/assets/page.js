@@ -23,6 +23,8 @@
   let scene = facts.scene;
   let ticket = facts.ticket;
   let known = { position: facts.position };
+  // The place in the lobby, and when the room opens.
+  let early = {};
   let announced = { scene: scene, position: facts.position, at: Date.now() };
   let answers = 0;
   let failures = 0;
@@ -91,6 +93,17 @@
     document.title = inLine ? fill(words.tab, { position: format(known.position), title: title }) : texts[0] + " · " + title;
   }
 
+  // In the visitor's own time.
+  function opens() {
+    const left = Math.ceil((early.at - Date.now()) / 1000);
+    if (!(left > 0 && $("opens"))) return;
+    const parts = [left / 3600, (left / 60) % 60, left % 60].map((n) => ("0" + Math.floor(n)).slice(-2));
+    put("opens", new Date(early.at).toLocaleString(words.lang) + " (" + parts.join(":") + ")");
+  }
+
+  // On this browser's clock.
+  const earlyOf = (index, r) => ({ index, at: Date.parse(r.opens_at) - Date.parse(r.server_time) + Date.now() });
+
   function progress() {
     if (!known.position) return;
     remember({ start: Math.max(facts.start || 0, (memory && memory.start) || 0, known.position) });
@@ -117,7 +130,9 @@
     if (room.waiting != null) put("waiting", format(room.waiting));
     put("message", room.message || "");
     $("note").hidden = !room.message;
+    early = earlyOf(visitor.lobby_index, room);
     setScene(sceneOf(room.state, visitor));
+    opens();
     put("wait", waitText(/^wait/.test(scene) && visitor.wait_seconds));
     announce();
   }
@@ -135,7 +150,7 @@
     footer.classList.toggle("trouble", trouble);
     const now = new Intl.DateTimeFormat(words.lang, { timeStyle: "medium" }).format(new Date());
     const text = trouble ? words.trouble : fill(words.checked, { time: now });
-    put("status", facts.number ? text : "");
+    put("status", facts.number || early.index ? text : "");
   }
 
   // ---- time: an alarm here and one in a worker, where timers run on while the tab is hidden ----
@@ -205,7 +220,7 @@
   function heard(answer, doc) {
     const after = Number(answer.headers.get("Retry-After")) * 1000 || doc.next_poll_ms || 0;
     if (answer.status === 401) return unknown();
-    if (!doc.room || !(doc.visitor || facts.number)) return again(after);
+    if (!doc.room || !(doc.visitor || facts.number || early.index)) return again(after);
     if (doc.ticket) ticket = doc.ticket;
     show(doc.room, doc.visitor || { state: "waiting" });
     if (scene === "entering") return enter();
@@ -219,7 +234,7 @@
 
   // The server does not know us. Without a place that is as it should be: visit again and take one.
   function unknown() {
-    if (!facts.number) return location.replace($("enter").href);
+    if (!facts.number && !early.index) return location.replace($("enter").href);
     setScene(answers ? "lost" : "cookies");
     announce();
   }
@@ -256,6 +271,9 @@
 
   remember({});
   progress();
+  early = earlyOf(facts.lobby_index, facts);
+  opens();
+  setInterval(opens, 1000);
   if (navigator.cookieEnabled === false && lives()) setScene("cookies");
   if (scene === "entering") enter();
   if (lives()) {

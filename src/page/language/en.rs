@@ -105,6 +105,9 @@ pub(super) static LANGUAGE: Language = Language {
         leave_means: "Your place goes to the next person, and you cannot get it back.",
         leave_now: "Yes, give up my place",
 
+        opens: "Opens:",
+        drawn_from: "You have place {index} in the lobby. When the room opens, the order of everybody in the lobby is drawn; who came first has no advantage.",
+
         checked: "Last checked at {time}",
         trouble: "No connection at the moment. Your place is kept; this page keeps trying.",
         refreshes: Forms {

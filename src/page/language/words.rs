@@ -153,6 +153,11 @@ pub(in crate::page) struct Words {
     pub(in crate::page) leave_means: &'static str,
     pub(in crate::page) leave_now: &'static str,
 
+    /// Before a date and time of day.
+    pub(in crate::page) opens: &'static str,
+    /// In a lobby with a draw: `{index}`, by the order of coming.
+    pub(in crate::page) drawn_from: &'static str,
+
     /// The last answer: `{time}`.
     pub(in crate::page) checked: &'static str,
     pub(in crate::page) trouble: &'static str,

@@ -84,6 +84,9 @@ pub(super) static LANGUAGE: Language = Language {
         leave_means: "您的位置會讓給下一位，而且無法取回。",
         leave_now: "確定放棄我的位置",
 
+        opens: "開放時間：",
+        drawn_from: "您是等候區的第 {index} 位。開放時，等候區所有人的順序由抽籤決定，先到並不會比較有利。",
+
         checked: "上次更新：{time}",
         trouble: "目前連線中斷。您的位置會保留，這個頁面會持續重試。",
         refreshes: Forms { other: "這個頁面每 {n} 秒自動更新。", rest: &[] },

@@ -145,19 +145,22 @@ impl Line {
     ///
     /// # Errors
     /// As the store says.
-    pub async fn leave(&self, number: Number) -> Result<(), StoreError> {
+    pub async fn leave(&self, place: Number) -> Result<(), StoreError> {
         let seen = self.known.seen();
-        let snapshot = self.learn(self.store.leave(self.room(), seen, &[number]).await)?;
-        self.left.add(number, snapshot.called);
-        self.presence.leave(snapshot.draw.number_of(number));
+        let snapshot = self.learn(self.store.leave(self.room(), seen, &[place]).await)?;
+        let number = snapshot.draw.number_of(place);
+        if number > snapshot.called {
+            self.left.add(place, snapshot.called.min(Number(place.0.saturating_sub(1))));
+        }
+        self.presence.leave(number);
         Ok(())
     }
 
-    /// Whether a number that is not called yet was given up at this instance. Other instances learn it when
+    /// Whether a place that is not called yet was given up at this instance. Other instances learn it when
     /// it is called and asks.
     #[must_use]
-    pub fn has_left(&self, number: Number) -> bool {
-        self.left.has(number)
+    pub fn has_left(&self, place: Number) -> bool {
+        self.left.has(place)
     }
 
     /// A pass of this number was used: the store is told with the next batch. Never waits.

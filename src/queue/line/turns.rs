@@ -16,7 +16,7 @@ use super::LineSettings;
 use super::view::Known;
 use crate::metrics;
 use crate::queue::{Advanced, QueueStore, StoreError};
-use crate::room::{Control, Number, Snapshot, Standing};
+use crate::room::{Control, Number, Seed, Snapshot, Standing};
 
 /// The first ask of a call waits so long for others.
 const WINDOW: Duration = Duration::from_millis(5);
@@ -152,6 +152,7 @@ impl Turns {
         }
         self.end_patience(&snapshot, now);
         self.write_rules(&snapshot).await;
+        self.offer_seed(&snapshot).await;
     }
 
     fn tell(&mut self, number: Number, standing: Standing, snapshot: &Snapshot, now: Instant) {
@@ -195,6 +196,21 @@ impl Turns {
                 tracing::info!(room = %self.settings.room, "the rules of the file are now in force");
                 self.known.learn(snapshot);
                 self.rules_written = true;
+            }
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// A room with a draw needs a seed from its beginning, so that its commitment can be shown. Every instance
+    /// offers one; the store keeps the first, and shows it to all.
+    async fn offer_seed(&mut self, snapshot: &Snapshot) {
+        if !snapshot.rules.schedule.draws() || snapshot.draw.seed.is_some() {
+            return;
+        }
+        let change = Control::Seed(snapshot.lineage, Seed(rand::random()));
+        match self.store.control(&self.settings.room, self.known.seen(), &change).await {
+            Ok(snapshot) => {
+                self.known.learn(snapshot);
             }
             Err(error) => self.failed(&error),
         }

@@ -73,6 +73,26 @@ mod tests {
         Permutation::new(&key(&Seed([seed; 32]), size, None), size)
     }
 
+    /// `docs/verify_draw.py` says the same, whatever the count and with a public value.
+    #[test]
+    fn anybody_can_recompute_it_in_another_language() {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/verify_draw.py");
+        for (byte, size, value) in
+            [(1, 1, None), (2, 7, None), (3, 1000, Some("4 8 15")), (4, 1025, Some("\u{96ea}"))]
+        {
+            let seed = Seed([byte; 32]);
+            let drawn = Permutation::new(&key(&seed, size, value), size);
+            let mut command = std::process::Command::new("python3");
+            command.args([script, &seed.commitment(), &seed.reveal(), &size.to_string(), "101"]);
+            command.args(["--value", value.unwrap_or_default()]);
+            let said =
+                command.output().unwrap_or_else(|error| panic!("cannot run python3 ({error}): install it"));
+            let wanted: String =
+                (1..=size).map(|i| format!("{i} {}\n", 100 + drawn.place(i).unwrap())).collect();
+            assert_eq!(String::from_utf8_lossy(&said.stdout), wanted, "{size}");
+        }
+    }
+
     #[test]
     fn every_index_has_a_place_of_its_own_whatever_the_count() {
         for size in (0..=130).chain([999, 1000, 1024, 1025, 4097]) {
