@@ -104,6 +104,9 @@ fn origin(out: &mut Out, config: &Config) {
 fn rest(out: &mut Out, config: &Config) {
     out.heading("[store]");
     out.text("url", store::masked(&config.store.place));
+    if let Some(file) = &config.store.ca_file {
+        out.text("ca_file", file.display());
+    }
     out.time("timeout", config.store.timeout);
     out.text(
         "durability",

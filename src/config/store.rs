@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::files;
-use super::net;
 use super::overlay::{Outside, STORE_URL};
-use super::report::NOT_YET;
 use super::table::Table;
 use super::value::{duration, flag, from_text, whole};
+use crate::queue::redis::{Address, MASK, check_authorities};
 use crate::queue::{Durability, Place, Settings};
 
-/// What `--print` puts in the place of a password.
-pub(super) const MASK: &str = "***";
-
-const EXPECTED: &str = "file:DIR or redis://[user:password@]host[:port][/db]";
+const EXPECTED: &str =
+    "file:DIR, redis://[user:password@]host[:port][/db], redis+sentinel:// or redis+cluster://";
 
 /// Reads `[store]`.
 pub(super) fn read(root: &mut Table<'_>, outside: &Outside<'_>) -> Settings {
@@ -23,6 +20,7 @@ pub(super) fn read(root: &mut Table<'_>, outside: &Outside<'_>) -> Settings {
     let variable = outside.variable(STORE_URL, place);
     let argument = outside.argument("--store", outside.overlay.store.as_ref(), place);
     let place = argument.or(variable).or(written);
+    let ca_file = ca_file(&mut table, place.as_ref());
     let place = place.unwrap_or_else(|| Place::File(PathBuf::from("./ropeline-data")));
     let durability = table.read("durability", from_text("a string", durability));
     let durability = with_replicas(&mut table, durability);
@@ -32,6 +30,7 @@ pub(super) fn read(root: &mut Table<'_>, outside: &Outside<'_>) -> Settings {
     }
     Settings {
         place,
+        ca_file,
         timeout: table.read("timeout", duration("10ms", "30s")).unwrap_or(Duration::from_millis(500)),
         durability: durability.unwrap_or(Durability::Disk),
         accept_loss: table.read("accept_loss", flag).unwrap_or(false),
@@ -47,6 +46,30 @@ fn from_file(table: &mut Table<'_>) -> Option<Place> {
         table.problem("url_file", "say either url or url_file, not both");
     }
     direct.or(indirect)
+}
+
+/// Whom to trust; of no use where nothing is encrypted.
+fn ca_file(table: &mut Table<'_>, place: Option<&Place>) -> Option<PathBuf> {
+    let readable = |name: &str| check_authorities(Path::new(name)).map(|()| PathBuf::from(name));
+    let file = table.read("ca_file", from_text("a file name", readable));
+    // An address that could not be read has its own problem.
+    let unread = place.is_none() && (table.has("url") || table.has("url_file"));
+    let encrypted = place.and_then(address).is_some_and(|address| address.tls());
+    if table.has("ca_file") && !encrypted && !unread {
+        table.problem(
+            "ca_file",
+            "only an address with TLS has a use for it: rediss://, rediss+sentinel://, ...",
+        );
+    }
+    file
+}
+
+/// The address of a Redis.
+pub(super) fn address(place: &Place) -> Option<Address> {
+    match place {
+        Place::File(_) => None,
+        Place::Redis(url) => Address::parse(url).ok(),
+    }
 }
 
 /// The durability with its count of replicas: one makes no sense without the other.
@@ -91,8 +114,10 @@ fn place(text: &str) -> Result<Place, String> {
     };
     match scheme {
         "file" => file(rest),
-        "redis" => redis(text, rest),
-        "rediss" | "redis+sentinel" | "redis+cluster" => Err(format!("{scheme}:// is {NOT_YET}")),
+        _ if scheme.starts_with("redis") => match Address::parse(text) {
+            Ok(_) => Ok(Place::Redis(text.to_owned())),
+            Err(error) => Err(error.to_string()),
+        },
         _ => Err(format!("expected {EXPECTED}")),
     }
 }
@@ -106,38 +131,13 @@ fn file(rest: &str) -> Result<Place, String> {
     }
 }
 
-fn redis(text: &str, rest: &str) -> Result<Place, String> {
-    let bad = || format!("expected {EXPECTED}");
-    let rest = rest.strip_prefix("//").ok_or_else(bad)?;
-    let (credentials, rest) = rest.rsplit_once('@').map_or((None, rest), |(c, r)| (Some(c), r));
-    let (address, db) = rest.split_once('/').unwrap_or((rest, ""));
-    if !db.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("the database after the host must be a number".to_owned());
-    }
-    net::origin(&format!("http://{address}")).map_err(|_| bad())?;
-    match credentials.map(|c| c.split_once(':').unwrap_or((c, ""))) {
-        Some((_, MASK)) => {
-            return Err(format!("the password was masked ({MASK}) by --print; put the real one in"));
-        }
-        Some((_, "")) => return Err("the password is empty; write redis://user:password@host".to_owned()),
-        _ => {}
-    }
-    ::redis::IntoConnectionInfo::into_connection_info(text).map_err(|_| bad())?;
-    Ok(Place::Redis(text.to_owned()))
-}
-
-/// The address with its password masked.
+/// The address with its passwords masked.
 pub(super) fn masked(place: &Place) -> String {
     match place {
         Place::File(path) => format!("file:{}", path.display()),
-        Place::Redis(url) => match url.rsplit_once('@') {
-            Some((before, host)) => {
-                let credentials = before.strip_prefix("redis://").unwrap_or_default();
-                let user = credentials.split_once(':').map_or("", |(user, _)| user);
-                format!("redis://{user}:{MASK}@{host}")
-            }
-            None => url.clone(),
-        },
+        Place::Redis(url) => {
+            Address::parse(url).map_or_else(|_| MASK.to_owned(), |address| address.to_string())
+        }
     }
 }
 
@@ -155,7 +155,13 @@ mod tests {
         ] {
             assert_eq!(place(text), Ok(Place::File(path.into())), "{text}");
         }
-        for good in ["redis://h", "redis://h:6380/2", "redis://:pw@h", "redis://u:p%40w@[::1]:6379/0"] {
+        for good in [
+            "redis://h",
+            "redis://u:p%40w@[::1]:6379/0",
+            "rediss://h",
+            "redis+sentinel://h/m",
+            "redis+cluster://h",
+        ] {
             assert_eq!(place(good), Ok(Place::Redis(good.to_owned())), "{good}");
         }
         for bad in [
@@ -174,15 +180,12 @@ mod tests {
         ] {
             assert!(place(bad).is_err(), "{bad}");
         }
-        for later in ["rediss://h", "redis+sentinel://h/m", "redis+cluster://h"] {
-            assert!(place(later).unwrap_err().contains("not yet supported"), "{later}");
-        }
     }
 
     #[test]
     fn no_password_is_shown() {
         let shown = masked(&Place::Redis("redis://u:hunter2@h:6379/1".to_owned()));
-        assert_eq!(shown, "redis://u:***@h:6379/1");
+        assert_eq!(shown, "redis://u:***@h/1");
         assert!(place(&shown).unwrap_err().contains("masked"));
         for bad in ["redis://u:hunter2@h:x", "redis://u:hunter2@h/x", "redix://u:hunter2@h", "hunter2"] {
             assert!(!place(bad).unwrap_err().contains("hunter2"), "{bad}");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::store;
 use super::types::{Config, IdentityKind, Missing, RoomConfig};
 use super::value::written;
 use crate::queue::{Durability, Place};
@@ -51,6 +52,12 @@ fn whole(config: &Config, warn: &mut dyn FnMut(&str, String)) {
     let store = &config.store;
     if matches!((&store.place, store.durability), (Place::Redis(_), Durability::Memory)) {
         let message = "an acknowledged place may be lost with the last second before a crash";
+        warn("store.durability", message.to_owned());
+    }
+    let fails_over = store::address(&store.place).is_some_and(|address| address.fails_over());
+    if fails_over && store.durability == Durability::Disk {
+        let message = "a failover may lose places that were acknowledged, and the room is unavailable then; \
+                       \"replicas\" waits until those that may take over have them";
         warn("store.durability", message.to_owned());
     }
     if store.accept_loss {

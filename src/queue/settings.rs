@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Place {
     /// `file:DIR`: the embedded store.
     File(PathBuf),
-    /// `redis://[user:password@]host:port[/db]`. Kept as text because it holds a password: never print it.
+    /// What [`Address`](super::redis::Address) reads. Kept as text because it holds a password: never print it.
     Redis(String),
 }
 
@@ -39,6 +39,8 @@ pub enum Durability {
 pub struct Settings {
     /// Where the line lives.
     pub place: Place,
+    /// With TLS: the file of the authorities (PEM) that vouch for the servers; `None`: the system's.
+    pub ca_file: Option<PathBuf>,
     /// Longest wait for one answer.
     pub timeout: Duration,
     /// What an acknowledged place has survived.

@@ -61,7 +61,8 @@ pub(super) async fn store(config: &Config) -> Result<Arc<dyn QueueStore>, StartE
         Place::File(_) => Ok(measured(EmbeddedStore::open(&config.store)?)),
         Place::Redis(_) => {
             let store = RedisStore::connect(&config.store)?;
-            match store.probe().await {
+            let rooms: Vec<_> = config.rooms.iter().map(|room| room.id.clone()).collect();
+            match store.probe_for(&rooms).await {
                 Err(error @ StoreError::Unsafe(_)) => return Err(error.into()),
                 Err(error) => tracing::warn!(%error, "starting without the store"),
                 Ok(()) => {}

@@ -28,14 +28,14 @@ fn deaths(long: usize) -> usize {
 }
 
 /// People who keep coming, whatever happens to the store; those who were told a number.
-struct Crowd {
+pub(super) struct Crowd {
     stop: Arc<AtomicBool>,
     told: Arc<AtomicUsize>,
     callers: JoinSet<Vec<App>>,
 }
 
 impl Crowd {
-    fn comes_to(edge: SocketAddr, room: &'static str) -> Self {
+    pub(super) fn comes_to(edge: SocketAddr, room: &'static str) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let count = Arc::new(AtomicUsize::new(0));
         let mut callers = JoinSet::new();
@@ -60,7 +60,7 @@ impl Crowd {
     }
 
     /// Waits until the store has served some more of them: it dies in the middle of its work.
-    async fn goes_on(&self) {
+    pub(super) async fn goes_on(&self) {
         let from = self.told.load(Ordering::Relaxed);
         within("places can be taken", Duration::from_secs(60), async || {
             let more = self.told.load(Ordering::Relaxed) - from;
@@ -69,14 +69,14 @@ impl Crowd {
         .await;
     }
 
-    async fn all(self) -> Vec<App> {
+    pub(super) async fn all(self) -> Vec<App> {
         self.stop.store(true, Ordering::Relaxed);
         self.callers.join_all().await.into_iter().flatten().collect()
     }
 }
 
 /// Places that are gone, and numbers that two people hold.
-async fn lost_and_doubled(told: &[App]) -> (usize, usize) {
+pub(super) async fn lost_and_doubled(told: &[App]) -> (usize, usize) {
     let numbers: BTreeSet<u64> = told.iter().map(|app| app.number).collect();
     let mut lost = 0;
     for app in told {
@@ -181,7 +181,7 @@ async fn a_replica_takes_over_again_and_again_and_nobody_loses_a_place() {
 }
 
 /// A replica that has caught up.
-async fn replica_of(primary: &Redis) -> Redis {
+pub(super) async fn replica_of(primary: &Redis) -> Redis {
     let replica = Redis::with(&[("replicaof", &format!("127.0.0.1 {}", primary.port()))]).await;
     eventually("the replica has caught up", async || {
         let said = primary.say(&["INFO replication"]).await.ok()?;

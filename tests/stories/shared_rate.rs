@@ -69,6 +69,7 @@ fn line(redis: &Redis, id: u64, rules: &Rules) -> Arc<Line> {
         timeout: Duration::from_secs(2),
         durability: Durability::Disk,
         accept_loss: false,
+        ca_file: None,
     };
     let store = Arc::new(RedisStore::connect(&settings).unwrap());
     let settings = LineSettings {

@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod chance;
+pub mod cluster;
 pub mod demo;
 pub mod events;
 pub mod eventually;
@@ -18,6 +19,7 @@ pub mod redis;
 pub mod relay;
 pub mod ropeline;
 pub mod secure;
+pub mod sentinel;
 pub mod signpost;
 pub mod tokens;
 pub mod visitor;

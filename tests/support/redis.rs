@@ -97,6 +97,13 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// Connections of clients to it, except those of sentinels and the one that asks.
+    pub async fn clients(&self) -> usize {
+        let list = self.say(&["CLIENT LIST TYPE normal"]).await.unwrap_or_default();
+        let theirs = |line: &&str| !line.contains(" name=sentinel-") && !line.contains(" cmd=client|list");
+        list.lines().filter(|line| line.starts_with("id=")).filter(theirs).count()
+    }
+
     /// Its port.
     pub fn port(&self) -> u16 {
         self.port

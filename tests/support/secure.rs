@@ -14,6 +14,10 @@ use super::ports;
 
 /// Vouches for `localhost` and 127.0.0.1, and for nobody outside tests.
 pub const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/tls/ca.pem");
+/// The files of who is vouched for, and a file of an authority that vouches for nobody.
+pub const CERTIFICATE_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/tls/cert.pem");
+pub const KEY_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/tls/key.pem");
+pub const STRANGER: &str = CERTIFICATE_FILE;
 const CERTIFICATE: &[u8] = include_bytes!("tls/cert.pem");
 const KEY: &[u8] = include_bytes!("tls/key.pem");
 

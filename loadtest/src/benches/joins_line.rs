@@ -124,7 +124,7 @@ fn measured(store: impl QueueStore) -> Arc<dyn QueueStore> {
 }
 
 fn settings(place: Place, durability: Durability) -> Settings {
-    Settings { place, timeout: TIMEOUT, durability, accept_loss: false }
+    Settings { place, ca_file: None, timeout: TIMEOUT, durability, accept_loss: false }
 }
 
 /// One round in a room of its own.

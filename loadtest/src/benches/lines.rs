@@ -20,8 +20,13 @@ pub(super) async fn connect(redis: &Redis, fsync: Fsync) -> Result<Arc<dyn Queue
         Fsync::Always => Durability::Disk,
         Fsync::EverySecond => Durability::Memory,
     };
-    let settings =
-        Settings { place: Place::Redis(redis.url()), timeout: TIMEOUT, durability, accept_loss: false };
+    let settings = Settings {
+        place: Place::Redis(redis.url()),
+        ca_file: None,
+        timeout: TIMEOUT,
+        durability,
+        accept_loss: false,
+    };
     let store = RedisStore::connect(&settings)?;
     store.probe().await?;
     Ok(Arc::new(store))

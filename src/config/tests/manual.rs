@@ -48,8 +48,13 @@ fn every_key_of_the_manual_is_known() {
     };
     for problem in problems.list() {
         // The public value needs a draw, and the manual shows the default order.
-        let expected =
-            ["origin.secret_file", "store.url_file", "room[0].page.logo", "room[0].schedule.public"];
+        let expected = [
+            "origin.secret_file",
+            "store.url_file",
+            "store.ca_file",
+            "room[0].page.logo",
+            "room[0].schedule.public",
+        ];
         assert!(expected.contains(&problem.key.as_str()), "{problems}");
     }
 }

@@ -6,6 +6,7 @@ mod manual;
 mod outside;
 mod printing;
 mod schedule;
+mod store;
 
 use super::load::of_text;
 use super::{Config, Overlay, Problems};

@@ -17,6 +17,7 @@ fn open(dir: &std::path::Path) -> Result<EmbeddedStore, StoreError> {
         timeout: Duration::from_secs(20),
         durability: Durability::Disk,
         accept_loss: false,
+        ca_file: None,
     })
 }
 

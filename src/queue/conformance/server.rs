@@ -15,6 +15,11 @@ mod ports;
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_secs(60);
 
+/// A port that nobody else takes.
+pub(in crate::queue) fn free_port() -> u16 {
+    ports::free()
+}
+
 /// A Redis of one test's own; killed when dropped.
 pub(in crate::queue) struct RedisServer {
     dir: TempDir,

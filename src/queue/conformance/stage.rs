@@ -38,7 +38,13 @@ pub(super) struct Stage {
 }
 
 pub(super) fn settings(place: Place) -> Settings {
-    Settings { place, timeout: Duration::from_secs(20), durability: Durability::Disk, accept_loss: false }
+    Settings {
+        place,
+        ca_file: None,
+        timeout: Duration::from_secs(20),
+        durability: Durability::Disk,
+        accept_loss: false,
+    }
 }
 
 pub(super) fn rules(rate: &str) -> Rules {

@@ -104,6 +104,7 @@ async fn a_directory_in_use_is_said_in_one_line_and_free_after_a_close() {
         timeout: Duration::from_secs(20),
         durability: Durability::Disk,
         accept_loss: false,
+        ca_file: None,
     };
     let store = EmbeddedStore::open(&settings).unwrap();
     let error = EmbeddedStore::open(&settings).err().unwrap().to_string();

@@ -15,6 +15,16 @@ const VERSION_MIN: (u32, u32) = (7, 0);
 pub(super) struct Report {
     fields: HashMap<String, String>,
     fsync: Fsync,
+    standing: Standing,
+}
+
+/// How the server was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// By `store.url`: a replica there is a mistake that lasts.
+    Named,
+    /// By sentinels or by the nodes of a cluster: a replica there is a failover under way.
+    Found,
 }
 
 /// The server's `appendfsync`, as far as it may be asked.
@@ -30,12 +40,12 @@ pub(super) enum Fsync {
 
 impl Report {
     /// Reads the text of `INFO`.
-    pub(super) fn new(info: &str, fsync: Fsync) -> Self {
+    pub(super) fn new(info: &str, fsync: Fsync, standing: Standing) -> Self {
         let pair = |line: &str| {
             let (key, value) = line.trim_end().split_once(':')?;
             Some((key.to_owned(), value.to_owned()))
         };
-        Self { fields: info.lines().filter_map(pair).collect(), fsync }
+        Self { fields: info.lines().filter_map(pair).collect(), fsync, standing }
     }
 
     fn field(&self, name: &str) -> Result<&str, StoreError> {
@@ -64,10 +74,11 @@ fn alive(report: &Report) -> Result<(), StoreError> {
     if (major, minor) < VERSION_MIN {
         return bad(&format!("it is version {major}.{minor}; use 7.0 or newer"));
     }
-    if report.field("role")? != "master" {
-        return bad("it is a replica; point store.url at the primary");
+    match (report.field("role")?, report.standing) {
+        ("master", _) => Ok(()),
+        (_, Standing::Named) => bad("it is a replica; point store.url at the primary"),
+        (_, Standing::Found) => Err(StoreError::Refused("the server is a replica now".to_owned())),
     }
-    Ok(())
 }
 
 fn keeps_everything(report: &Report) -> Result<(), StoreError> {
@@ -152,11 +163,11 @@ mod tests {
 
     fn settings(durability: Durability, accept_loss: bool) -> Settings {
         let place = Place::Redis("redis://127.0.0.1".to_owned());
-        Settings { place, timeout: Duration::from_millis(500), durability, accept_loss }
+        Settings { place, ca_file: None, timeout: Duration::from_millis(500), durability, accept_loss }
     }
 
     fn verdict(info: &str, fsync: &str) -> Result<Vec<&'static str>, StoreError> {
-        let report = Report::new(info, Fsync::Is(fsync.to_owned()));
+        let report = Report::new(info, Fsync::Is(fsync.to_owned()), Standing::Named);
         judge(&report, &settings(Durability::Disk, false))
     }
 
@@ -192,9 +203,17 @@ mod tests {
     }
 
     #[test]
+    fn a_replica_that_was_found_by_asking_is_a_failover_under_way() {
+        let info = GOOD.replace("role:master", "role:slave");
+        let report = Report::new(&info, Fsync::Is("always".to_owned()), Standing::Found);
+        let verdict = judge(&report, &settings(Durability::Disk, false));
+        assert!(matches!(verdict, Err(StoreError::Refused(_))), "{verdict:?}");
+    }
+
+    #[test]
     fn disk_wants_every_write_synced_and_wants_to_know_it() {
         assert!(matches!(verdict(GOOD, "everysec"), Err(StoreError::Unsafe(_))));
-        let hidden = Report::new(GOOD, Fsync::Forbidden);
+        let hidden = Report::new(GOOD, Fsync::Forbidden, Standing::Named);
         match judge(&hidden, &settings(Durability::Disk, false)) {
             Err(StoreError::Unsafe(why)) => assert!(why.contains("forbidden"), "{why}"),
             other => panic!("{other:?}"),
@@ -204,7 +223,8 @@ mod tests {
 
     #[test]
     fn loss_is_accepted_only_aloud() {
-        let report = Report::new(&GOOD.replace("aof_enabled:1", "aof_enabled:0"), Fsync::NotAsked);
+        let info = GOOD.replace("aof_enabled:1", "aof_enabled:0");
+        let report = Report::new(&info, Fsync::NotAsked, Standing::Named);
         let said = judge(&report, &settings(Durability::Disk, true)).unwrap();
         assert_eq!(said.len(), 1);
     }

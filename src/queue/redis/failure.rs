@@ -13,6 +13,8 @@ use crate::queue::StoreError;
 pub(super) enum Fate {
     /// It works; the server answered.
     Keep,
+    /// It works, but what was asked for lives elsewhere: look at the map of the cluster again.
+    Elsewhere,
     /// It is of no use any more: dial anew.
     Drop,
 }
@@ -36,8 +38,17 @@ pub(super) fn judge(error: &RedisError) -> (StoreError, Fate) {
             (StoreError::Unreachable("what answers there does not speak Redis".to_owned()), Fate::Drop)
         }
         _ if error.is_timeout() => (StoreError::TimedOut, Fate::Keep),
-        _ => (StoreError::Unreachable(error.to_string()), Fate::Drop),
+        _ => (broken(error.to_string()), Fate::Drop),
     }
+}
+
+/// Why a connection broke. A server that wants a certificate of ours says so only after the greeting by TLS.
+fn broken(why: String) -> StoreError {
+    if why.contains("CertificateRequired") {
+        let remedy = "it wants a certificate of ours, and there is none; set tls-auth-clients no or optional";
+        return StoreError::Refused(remedy.to_owned());
+    }
+    StoreError::Unreachable(why)
 }
 
 fn by_code(code: &str, detail: &str) -> (StoreError, Fate) {
@@ -56,9 +67,13 @@ fn by_code(code: &str, detail: &str) -> (StoreError, Fate) {
             refused("the user may not do this; it needs scripts, and keys that begin with \"rl:\""),
             Fate::Keep,
         ),
-        "CLUSTERDOWN" | "TRYAGAIN" | "MOVED" | "ASK" => {
-            (refused("the server is part of a cluster"), Fate::Keep)
-        }
+        "MOVED" => (
+            refused("the room lives on another node; a cluster must be named as redis+cluster://"),
+            Fate::Elsewhere,
+        ),
+        "CLUSTERDOWN" => (refused("the cluster does not serve the room now"), Fate::Elsewhere),
+        // While its slot is moved: nothing is done by halves, for a script's one key exists on neither side.
+        "TRYAGAIN" | "ASK" => (refused("the room is being moved to another node of the cluster"), Fate::Keep),
         _ => (StoreError::Garbled(format!("{code} {detail}")), Fate::Keep),
     }
 }
@@ -89,6 +104,8 @@ mod tests {
             assert_eq!(fate, Fate::Keep, "{code}");
         }
         assert_eq!(by_code("READONLY", "").1, Fate::Drop);
+        assert_eq!(by_code("MOVED", "").1, Fate::Elsewhere);
+        assert_eq!(by_code("ASK", "").1, Fate::Keep);
         assert!(matches!(by_code("ERR", "wrong type").0, StoreError::Garbled(_)));
     }
 }

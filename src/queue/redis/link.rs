@@ -1,29 +1,31 @@
-//! The one connection to Redis, and who looks after it.
+//! One connection to Redis, and who looks after it.
 //!
 //! The client library does not dial anew after a timeout or when the server became a replica, so this does:
-//! a thread with a small runtime of its own dials, checks, watches, and replaces. Callers come from
-//! several runtimes and only ever look at what is published. While nothing is connected they fail at once:
-//! there is no queue that could fill, and no call can cause a dial.
+//! a supervisor dials, checks, watches, and replaces. Callers only ever look at what is published. While nothing is
+//! connected they fail at once: there is no queue that could fill, and no call can cause a dial.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, RedisError, ScriptInvocation, Value};
+use redis::{RedisError, ScriptInvocation, Value};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
-use tokio::time::Instant;
+use tokio::task::AbortHandle;
 
-use super::dial::{self, DIAL_SPACING};
+use super::address::Host;
+use super::dial::Dialler;
 use super::failure::{self, Fate};
+use super::pace::back_off;
+use super::say::Said;
+use super::target::Target;
 use crate::queue::{Durability, Settings, StoreError};
 
 /// How often a connection that works is asked again whether the server is still what it must be.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 /// Timeouts in a row after which a connection is given up.
 const TIMEOUTS_MAX: u32 = 2;
-/// An unchanged trouble is said again after so long.
-const SAY_AGAIN: Duration = Duration::from_secs(30);
 
 /// A connection in use.
 struct Wire {
@@ -39,46 +41,32 @@ enum State {
     Up(Arc<Wire>),
 }
 
+/// Why a call failed, and what that says of the connection.
+pub(super) struct Failed {
+    pub(super) error: StoreError,
+    pub(super) fate: Fate,
+}
+
 /// The connection as callers see it. Dropping it ends the supervisor.
 pub(super) struct Link {
     state: watch::Sender<State>,
-    closing: Arc<Notify>,
+    supervisor: AbortHandle,
     timeout: Duration,
     /// How many replicas must have a write before it counts.
     replicas: u32,
 }
 
 impl Link {
-    /// Starts looking after a connection; returns at once, connected or not.
-    ///
-    /// # Errors
-    /// The address cannot be read, or the thread cannot be started.
-    pub(super) fn start(url: &str, settings: &Settings) -> Result<Self, StoreError> {
-        let client = dial::client(url, settings.timeout)?;
+    /// Starts looking after a connection, on that runtime; returns at once, connected or not.
+    pub(super) fn start(target: Target, settings: &Settings, dialler: Arc<Dialler>, handle: &Handle) -> Self {
         let (state, _) = watch::channel(State::Starting);
-        let closing = Arc::new(Notify::new());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| StoreError::Refused(format!("no runtime for the connection: {error}")))?;
-        let supervisor = Supervisor { client, settings: settings.clone(), state: state.clone() };
-        let ending = Arc::clone(&closing);
-        std::thread::Builder::new()
-            .name("store-link".to_owned())
-            .spawn(move || {
-                runtime.block_on(async {
-                    tokio::select! {
-                        () = supervisor.run() => {}
-                        () = ending.notified() => {}
-                    }
-                });
-            })
-            .map_err(|error| StoreError::Refused(format!("no thread for the connection: {error}")))?;
+        let supervisor = Supervisor { target, dialler, settings: settings.clone(), state: state.clone() };
         let replicas = match settings.durability {
             Durability::Replicas(count) => count,
             Durability::Memory | Durability::Disk => 0,
         };
-        Ok(Self { state, closing, timeout: settings.timeout, replicas })
+        let supervisor = handle.spawn(supervisor.run()).abort_handle();
+        Self { state, supervisor, timeout: settings.timeout, replicas }
     }
 
     /// The first verdict on the server: waits for one attempt to end, then says how things stand.
@@ -93,15 +81,8 @@ impl Link {
     }
 
     /// Runs a script and gives its answer. A timeout means that it may still run.
-    pub(super) async fn call(&self, script: &ScriptInvocation<'_>) -> Result<Value, StoreError> {
-        let wire = match &*self.state.borrow() {
-            State::Up(wire) => Arc::clone(wire),
-            State::Down(error @ (StoreError::Unsafe(_) | StoreError::Refused(_))) => {
-                return Err(error.clone());
-            }
-            State::Down(error) => return Err(StoreError::Unreachable(error.to_string())),
-            State::Starting => return Err(StoreError::Unreachable("not connected yet".to_owned())),
-        };
+    pub(super) async fn call(&self, script: &ScriptInvocation<'_>) -> Result<Value, Failed> {
+        let wire = self.wire().map_err(|error| Failed { error, fate: Fate::Drop })?;
         let mut connection = wire.connection.clone();
         let answer = tokio::time::timeout(self.timeout, script.invoke_async(&mut connection)).await;
         match answer {
@@ -115,9 +96,21 @@ impl Link {
         }
     }
 
+    /// The connection, if there is one.
+    fn wire(&self) -> Result<Arc<Wire>, StoreError> {
+        match &*self.state.borrow() {
+            State::Up(wire) => Ok(Arc::clone(wire)),
+            State::Down(StoreError::TimedOut) => {
+                Err(StoreError::Unreachable("it did not answer in time".to_owned()))
+            }
+            State::Down(error) => Err(error.clone()),
+            State::Starting => Err(StoreError::Unreachable("not connected yet".to_owned())),
+        }
+    }
+
     /// Waits until enough replicas have what this connection wrote. Without them nobody may be told of it: the same
     /// call again finds it done, or does it on the server that took over.
-    async fn acknowledged(&self, wire: &Arc<Wire>) -> Result<(), StoreError> {
+    async fn acknowledged(&self, wire: &Arc<Wire>) -> Result<(), Failed> {
         if self.replicas == 0 {
             return Ok(());
         }
@@ -128,7 +121,7 @@ impl Link {
         let counted = tokio::time::timeout(self.timeout * 2, wait.query_async::<u32>(&mut connection)).await;
         match counted {
             Ok(Ok(count)) if count >= self.replicas => Ok(()),
-            Ok(Ok(count)) => Err(StoreError::Unsure(count)),
+            Ok(Ok(count)) => Err(Failed { error: StoreError::Unsure(count), fate: Fate::Keep }),
             Ok(Err(error)) => Err(self.failed(wire, &error)),
             Err(_) => Err(self.slow(wire)),
         }
@@ -137,26 +130,28 @@ impl Link {
     /// Ends the connection; later calls fail.
     pub(super) fn close(&self) {
         self.state.send_replace(State::Down(StoreError::Unreachable("closed".to_owned())));
-        self.closing.notify_one();
+        self.supervisor.abort();
     }
 
-    fn failed(&self, wire: &Arc<Wire>, error: &RedisError) -> StoreError {
-        let (meaning, fate) = failure::judge(error);
-        if meaning == StoreError::TimedOut {
+    fn failed(&self, wire: &Arc<Wire>, error: &RedisError) -> Failed {
+        let (error, fate) = failure::judge(error);
+        if error == StoreError::TimedOut {
             return self.slow(wire);
         }
         wire.timeouts.store(0, Ordering::Relaxed);
         if fate == Fate::Drop {
-            self.give_up(wire, &meaning);
+            self.give_up(wire, &error);
         }
-        meaning
+        Failed { error, fate }
     }
 
-    fn slow(&self, wire: &Arc<Wire>) -> StoreError {
-        if wire.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_MAX {
-            self.give_up(wire, &StoreError::TimedOut);
+    fn slow(&self, wire: &Arc<Wire>) -> Failed {
+        let error = StoreError::TimedOut;
+        if wire.timeouts.fetch_add(1, Ordering::Relaxed) + 1 < TIMEOUTS_MAX {
+            return Failed { error, fate: Fate::Keep };
         }
-        StoreError::TimedOut
+        self.give_up(wire, &error);
+        Failed { error, fate: Fate::Drop }
     }
 
     /// Nobody uses this connection any more, from now on and not only once the supervisor has woken up.
@@ -179,41 +174,39 @@ impl Drop for Link {
 }
 
 struct Supervisor {
-    client: Client,
+    target: Target,
+    dialler: Arc<Dialler>,
     settings: Settings,
     state: watch::Sender<State>,
 }
 
 impl Supervisor {
     async fn run(self) {
-        let mut failures = 0;
-        let mut said: Option<(StoreError, Instant)> = None;
+        let (mut failures, mut said) = (0, Said::default());
         loop {
-            let begun = Instant::now();
-            let trouble = match dial::dial(&self.client, &self.settings).await {
-                Ok(connection) => {
-                    (failures, said) = (0, None);
-                    self.stay(connection).await
+            let trouble = match self.target.dial(&self.dialler, &self.settings).await {
+                Ok((host, connection)) => {
+                    (failures, said) = (0, Said::default());
+                    self.stay(&host, connection).await
                 }
                 Err(error) => {
                     failures += 1;
                     error
                 }
             };
-            say(&mut said, &trouble);
+            said.say(&trouble);
             self.state.send_replace(State::Down(trouble));
             if failures > 0 {
-                tokio::time::sleep(dial::back_off(failures, rand::random())).await;
+                tokio::time::sleep(back_off(failures, rand::random())).await;
             }
-            tokio::time::sleep_until(begun + DIAL_SPACING).await;
         }
     }
 
     /// Publishes a connection and watches over it until it has to go; why it had to.
-    async fn stay(&self, connection: MultiplexedConnection) -> StoreError {
+    async fn stay(&self, host: &Host, connection: MultiplexedConnection) -> StoreError {
         let wire = Arc::new(Wire { connection, timeouts: AtomicU32::new(0), broken: Notify::new() });
         self.state.send_replace(State::Up(Arc::clone(&wire)));
-        tracing::info!("connected to the store");
+        tracing::info!(server = %host, "connected to the store");
         loop {
             tokio::select! {
                 () = wire.broken.notified() => {
@@ -223,20 +216,17 @@ impl Supervisor {
                     };
                 }
                 () = tokio::time::sleep(CHECK_EVERY) => {
-                    if let Err(error) = dial::check(&mut wire.connection.clone(), &self.settings).await {
+                    if let Err(error) = self.again(host, &wire).await {
                         return error;
                     }
                 }
             }
         }
     }
-}
 
-/// One line per trouble, and again only when it changes or lasts.
-fn say(said: &mut Option<(StoreError, Instant)>, trouble: &StoreError) {
-    let again = |(last, at): &(StoreError, Instant)| last != trouble || at.elapsed() >= SAY_AGAIN;
-    if said.as_ref().is_none_or(again) {
-        tracing::warn!("{trouble}");
-        *said = Some((trouble.clone(), Instant::now()));
+    /// Whether the connection still leads to where it must, and to a server that is what it must be.
+    async fn again(&self, host: &Host, wire: &Wire) -> Result<(), StoreError> {
+        self.target.check(host, &mut wire.connection.clone(), &self.settings).await?;
+        self.target.still(host, &self.dialler).await
     }
 }

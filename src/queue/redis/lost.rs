@@ -23,6 +23,7 @@ impl Stage {
             timeout: Duration::from_secs(20),
             durability: Durability::Memory,
             accept_loss: false,
+            ca_file: None,
         };
         let now = Arc::new(AtomicU64::new(1_790_000_000_000_000));
         let clock = Arc::clone(&now);

@@ -15,7 +15,7 @@ impl RedisStore {
         let map = mapping(asked, true)?;
         let mut call = self.begin(&SCRIPTS.drawn, room, seen);
         call.arg(map);
-        match super::answer::sort(self.link.call(&call).await?)? {
+        match super::answer::sort(self.links.call(room, &call).await?)? {
             Answer::Done(mut parts) => {
                 let drawn = parts.snapshot()?.snapshot.draw.size;
                 tracing::info!(%room, drawn, "the lobby is drawn");

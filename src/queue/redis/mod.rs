@@ -1,28 +1,41 @@
-//! The line in Redis: one Lua script per verb, on one supervised connection.
+//! The line in Redis: one Lua script per verb, on a supervised connection to the server that keeps the room.
 //!
 //! A script is one atomic step, and the room's rules are in it (`scripts/`): whichever of many instances calls,
 //! the outcome is as if one had. What is kept here is the little that Lua cannot do: the time of tests, the
 //! arithmetic of rates, and the takeover after the server was started anew or replaced.
 
+mod address;
 mod answer;
 mod checks;
+mod cluster;
 mod dial;
 mod failure;
+#[cfg(test)]
+mod found;
 mod link;
+mod links;
 #[cfg(test)]
 mod lost;
 mod mapping;
+mod pace;
 mod request;
+mod say;
 mod scripts;
+mod sentinel;
+mod slots;
+mod target;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use async_trait::async_trait;
 use redis::{Script, ScriptInvocation};
 
+pub use self::address::{Address, BadAddress, MASK};
 use self::answer::{Answer, Parts, Read};
-use self::link::Link;
+use self::links::Links;
 use self::scripts::SCRIPTS;
+pub use self::tls::check_authorities;
 use super::presence::{Heard, Shown};
 use super::{Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Seen, Settings, StoreError};
 use crate::room::{
@@ -34,7 +47,7 @@ const TRIES: usize = 5;
 
 /// The store in Redis. Calls may come from any tokio runtime.
 pub struct RedisStore {
-    link: Link,
+    links: Links,
     clock: Option<Clock>,
     /// Whether numbers and admissions stay below durable ceilings, because the last second may be lost.
     leased: bool,
@@ -63,7 +76,7 @@ impl RedisStore {
             return Err(StoreError::Refused("store.url is no Redis address".to_owned()));
         };
         let leased = settings.durability == Durability::Memory;
-        Ok(Self { link: Link::start(url, settings)?, clock, leased })
+        Ok(Self { links: Links::start(url, settings)?, clock, leased })
     }
 
     /// Waits for the first attempt to connect, at most a few times `timeout`, and says how things stand.
@@ -72,7 +85,15 @@ impl RedisStore {
     /// `Unsafe` with reason and remedy when the server may forget: a start should end there. Anything else
     /// heals by itself or by the operator, without a restart.
     pub async fn probe(&self) -> Result<(), StoreError> {
-        self.link.verdict().await
+        self.probe_for(&[]).await
+    }
+
+    /// As [`RedisStore::probe`]; of a cluster, the nodes that keep these rooms are asked.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn probe_for(&self, rooms: &[RoomId]) -> Result<(), StoreError> {
+        self.links.verdict(rooms).await
     }
 
     fn begin<'a>(&self, script: &'a Script, room: &RoomId, seen: Seen) -> ScriptInvocation<'a> {
@@ -88,7 +109,7 @@ impl RedisStore {
         call: &ScriptInvocation<'_>,
     ) -> Result<Answer, StoreError> {
         for _ in 0..TRIES {
-            match answer::sort(self.link.call(call).await?)? {
+            match answer::sort(self.links.call(room, call).await?)? {
                 Answer::OtherOwner(owner) => self.take_over(room, seen, &owner).await?,
                 Answer::DrawDue(parts) => self.make_draw(room, seen, parts).await?,
                 other => return Ok(other),
@@ -100,7 +121,7 @@ impl RedisStore {
     async fn take_over(&self, room: &RoomId, seen: Seen, owner: &str) -> Result<(), StoreError> {
         let mut call = self.begin(&SCRIPTS.takeover, room, seen);
         call.arg(owner);
-        let mut parts = done(answer::sort(self.link.call(&call).await?)?)?;
+        let mut parts = done(answer::sort(self.links.call(room, &call).await?)?)?;
         let epoch = parts.snapshot()?.snapshot.epoch;
         tracing::warn!(%room, epoch, "the store was started anew or replaced; the line goes on in a new epoch");
         Ok(())
@@ -252,6 +273,6 @@ impl QueueStore for RedisStore {
     }
 
     async fn close(&self) {
-        self.link.close();
+        self.links.close();
     }
 }

@@ -19,6 +19,7 @@ fn settings(url: &str, timeout_ms: u64) -> Settings {
         timeout: Duration::from_millis(timeout_ms),
         durability: Durability::Disk,
         accept_loss: false,
+        ca_file: None,
     }
 }
 
