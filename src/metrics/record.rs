@@ -281,6 +281,16 @@ pub fn store_up(room: &RoomId, up: bool) {
     gauge!(t::STORE_UP.name, "room" => name(room)).set(if up { 1.0 } else { 0.0 });
 }
 
+/// A connection to the store came into use, or is in use no more.
+pub fn store_connections(more: bool) {
+    gauge!(t::STORE_CONNECTIONS.name).increment(if more { 1.0 } else { -1.0 });
+}
+
+/// A connection to the store, to a sentinel or to a node was begun.
+pub fn store_dial() {
+    counter!(t::STORE_DIALS.name).increment(1);
+}
+
 /// A call to the store ended. `verb` and `outcome` are of a few words (`join`; `ok`, `timed_out`, ...).
 pub fn store_call(verb: &'static str, outcome: &'static str, took: Duration) {
     counter!(t::STORE_CALLS.name, "outcome" => outcome, "verb" => verb).increment(1);

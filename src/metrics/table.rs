@@ -118,6 +118,10 @@ table! {
     // The store.
     STORE_UP = Gauge, Count, "ropeline_store_up", ["room"],
         "1 while the snapshot of the room is recent enough to act on.";
+    STORE_CONNECTIONS = Gauge, Count, "ropeline_store_connections", [],
+        "Connections to the store that are in use.";
+    STORE_DIALS = Counter, Count, "ropeline_store_dials_total", [],
+        "Connections to the store, its sentinels and nodes that were begun.";
     STORE_CALLS = Counter, Count, "ropeline_store_calls_total", ["outcome", "verb"],
         "Calls to the store, by verb and outcome.";
     STORE_CALL_DURATION = Histogram(QUICK), Seconds, "ropeline_store_call_duration_seconds", ["verb"],

@@ -24,6 +24,8 @@ fn record_everything() {
     crate::metrics::accounts::tests::record_all(&room);
     snapshot(&room, &some_snapshot());
     store_up(&room, true);
+    store_connections(true);
+    store_dial();
     store_call("join", "ok", Duration::from_millis(3));
     store_batch("join", 17);
     Origin::ALL.iter().for_each(|outcome| origin(*outcome, Duration::from_millis(40)));

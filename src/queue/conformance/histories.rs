@@ -331,3 +331,10 @@ async fn redis_answers_as_the_room_does() {
         play(Stage::redis().await, seed, 400).await;
     }
 }
+
+#[tokio::test]
+async fn a_cluster_answers_as_the_room_does() {
+    for seed in seeds(1) {
+        play(Stage::cluster().await, seed, 400).await;
+    }
+}

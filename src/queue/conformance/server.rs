@@ -25,6 +25,7 @@ pub(in crate::queue) struct RedisServer {
     dir: TempDir,
     port: u16,
     options: Vec<String>,
+    cluster: bool,
     child: Option<Child>,
 }
 
@@ -45,12 +46,37 @@ impl RedisServer {
     pub(in crate::queue) fn stopped(options: &[&str]) -> Self {
         let port = ports::free();
         let options = options.iter().map(ToString::to_string).collect();
-        Self { dir: tempfile::tempdir().unwrap(), port, options, child: None }
+        Self { dir: tempfile::tempdir().unwrap(), port, options, cluster: false, child: None }
+    }
+
+    /// A cluster of one that serves the slot of this room and no other: whoever touches a key elsewhere is refused.
+    pub(in crate::queue) fn cluster(room: &str) -> Self {
+        let bus = ports::free().to_string();
+        let mut server = Self::stopped(&[
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+            "--cluster-enabled",
+            "yes",
+            "--cluster-port",
+            &bus,
+            "--cluster-require-full-coverage",
+            "no",
+        ]);
+        server.start();
+        let slot = server.say(&format!("CLUSTER KEYSLOT rl:{{{room}}}")).unwrap();
+        let added = server.say(&format!("CLUSTER ADDSLOTS {}", slot.trim().trim_start_matches(':')));
+        assert!(added.unwrap().starts_with("+OK"));
+        server.cluster = true;
+        server.wait("CLUSTER INFO", |said| said.contains("cluster_state:ok"));
+        server
     }
 
     /// The address.
     pub(in crate::queue) fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        let kind = if self.cluster { "+cluster" } else { "" };
+        format!("redis{kind}://127.0.0.1:{}", self.port)
     }
 
     /// Starts it, on the files of the last time, and waits until it has loaded them.
@@ -65,9 +91,16 @@ impl RedisServer {
             panic!("cannot start redis-server ({error}); install it: apt-get install redis-server")
         });
         self.child = Some(child);
+        self.wait("PING", |said| said.starts_with("+PONG") || said.starts_with("-NOAUTH"));
+        if self.cluster {
+            self.wait("CLUSTER INFO", |said| said.contains("cluster_state:ok"));
+        }
+    }
+
+    fn wait(&self, question: &str, good: impl Fn(&str) -> bool) {
         let begun = Instant::now();
-        while !self.say("PING").is_some_and(|said| said.starts_with("+PONG") || said.starts_with("-NOAUTH")) {
-            assert!(begun.elapsed() < START_MAX, "redis-server does not answer");
+        while !self.say(question).is_some_and(|said| good(&said)) {
+            assert!(begun.elapsed() < START_MAX, "redis-server: no good answer to {question}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

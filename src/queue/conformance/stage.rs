@@ -20,6 +20,8 @@ use crate::room::{
 /// The moment at which every scenario begins.
 pub(super) const START: u64 = 1_790_000_000_000_000;
 
+const ROOM: &str = "hall";
+
 /// The pass's own lifetime, where a scenario is not about what comes before its end.
 pub(super) const LONG: Duration = Duration::from_secs(1800);
 
@@ -64,14 +66,22 @@ impl Stage {
     }
 
     pub(super) async fn redis() -> Self {
-        let server = RedisServer::durable();
+        Self::on(RedisServer::durable()).await
+    }
+
+    /// On the node of a cluster that keeps the stage's room and no other.
+    pub(super) async fn cluster() -> Self {
+        Self::on(RedisServer::cluster(ROOM)).await
+    }
+
+    async fn on(server: RedisServer) -> Self {
         let now = Arc::new(AtomicU64::new(START));
         let store = Arc::new(open_redis(&server, &now).await);
         Self::new(Engine::Redis(Box::new(server)), store, now)
     }
 
     fn new(engine: Engine, store: Arc<dyn QueueStore>, now: Arc<AtomicU64>) -> Self {
-        let room = RoomId::new("hall").unwrap();
+        let room = RoomId::new(ROOM).unwrap();
         Self { engine, store, room, seen: Seen::default(), sequence: 0, now }
     }
 

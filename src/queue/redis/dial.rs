@@ -15,6 +15,7 @@ use super::checks::{self, Fsync, Report, Standing};
 use super::failure;
 use super::pace::Pace;
 use super::tls::{self, Tls};
+use crate::metrics;
 use crate::queue::{Durability, Settings, StoreError};
 
 /// How to dial, whomever; shared by all that dial for one store.
@@ -36,6 +37,7 @@ impl Dialler {
         db: u32,
     ) -> Result<MultiplexedConnection, StoreError> {
         self.pace.turn().await;
+        metrics::store_dial();
         let deadline = Instant::now() + self.timeout;
         let in_time = |_| StoreError::TimedOut;
         let stream = timeout_at(deadline, self.connect(host)).await.map_err(in_time)??;

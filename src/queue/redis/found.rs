@@ -2,13 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::RedisStore;
 use crate::queue::conformance::server::{RedisServer, free_port};
-use crate::queue::{Durability, Place, QueueStore, Settings, StoreError};
+use crate::queue::{Durability, Place, QueueStore, Seen, Settings, StoreError};
 use crate::room::{Lineage, RoomId, Rules};
 
 const DURABLE: [&str; 6] =
@@ -41,22 +41,44 @@ async fn healed(store: &RedisStore) {
     }
 }
 
-/// Somebody who gives each caller one answer, whatever it asks; the address, and how many called.
-fn speaker(answer: String) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let calls = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&calls);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            count.fetch_add(1, Ordering::SeqCst);
-            let mut stream = stream.unwrap();
-            if !answer.is_empty() && stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
-                let _ = stream.write_all(answer.as_bytes());
+/// Somebody who gives each caller one answer, whatever it asks.
+struct Speaker {
+    address: String,
+    answer: Arc<Mutex<String>>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Speaker {
+    /// Who says this; nothing: who hangs up.
+    fn of(answer: &str) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (answer, calls) = (Arc::new(Mutex::new(answer.to_owned())), Arc::new(AtomicUsize::new(0)));
+        let (said, count) = (Arc::clone(&answer), Arc::clone(&calls));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, answer) = (stream.unwrap(), said.lock().unwrap().clone());
+                if !answer.is_empty() && stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+                count.fetch_add(1, Ordering::SeqCst);
             }
-        }
-    });
-    (address, calls)
+        });
+        Self { address, answer, calls }
+    }
+
+    /// A sentinel that calls this server the primary.
+    fn naming(server: &RedisServer) -> Self {
+        Self::of(&names(&port_of(server)))
+    }
+
+    fn names_now(&self, server: &RedisServer) {
+        *self.answer.lock().unwrap() = names(&port_of(server));
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
 }
 
 /// What a sentinel says that takes this for the primary.
@@ -72,7 +94,7 @@ fn port_of(server: &RedisServer) -> String {
 async fn whoever_is_not_what_the_address_calls_it_is_named() {
     let server = RedisServer::durable();
     let port = port_of(&server);
-    let (ignorant, _) = speaker("*-1\r\n".to_owned());
+    let ignorant = Speaker::of("*-1\r\n").address;
     for (url, says) in [
         (format!("redis+cluster://127.0.0.1:{port}"), format!("127.0.0.1:{port} is no node of a cluster")),
         (format!("redis+sentinel://127.0.0.1:{port}/m"), format!("127.0.0.1:{port} is no sentinel")),
@@ -89,8 +111,8 @@ async fn whoever_is_not_what_the_address_calls_it_is_named() {
 async fn a_replica_that_a_sentinel_names_is_waited_for() {
     let server = RedisServer::durable();
     server.say("REPLICAOF 127.0.0.1 1").unwrap();
-    let (sentinel, _) = speaker(names(&port_of(&server)));
-    let store = store(&format!("redis+sentinel://{sentinel}/m"));
+    let sentinel = Speaker::naming(&server);
+    let store = store(&format!("redis+sentinel://{}/m", sentinel.address));
     match store.probe().await {
         Err(StoreError::Refused(why)) => assert!(why.contains("replica"), "{why}"),
         other => panic!("{other:?}"),
@@ -103,17 +125,39 @@ async fn a_replica_that_a_sentinel_names_is_waited_for() {
 async fn a_sentinel_that_lags_behind_is_not_asked_alone() {
     let (old, new) = (RedisServer::durable(), RedisServer::durable());
     old.say(&format!("REPLICAOF 127.0.0.1 {}", port_of(&new))).unwrap();
-    let (late, _) = speaker(names(&port_of(&old)));
-    let (knowing, _) = speaker(names(&port_of(&new)));
-    let store = store(&format!("redis+sentinel://{late},{knowing}/m"));
+    let (late, knowing) = (Speaker::naming(&old), Speaker::naming(&new));
+    let store = store(&format!("redis+sentinel://{},{}/m", late.address, knowing.address));
     healed(&store).await;
 }
 
 #[tokio::test]
+async fn a_primary_that_works_is_left_only_when_most_sentinels_name_another() {
+    let (old, new) = (RedisServer::durable(), RedisServer::durable());
+    let sentinels: Vec<_> = (0..3).map(|_| Speaker::naming(&old)).collect();
+    let hosts: Vec<&str> = sentinels.iter().map(|sentinel| sentinel.address.as_str()).collect();
+    let store = store(&format!("redis+sentinel://{}/m", hosts.join(",")));
+    healed(&store).await;
+    sentinels[0].names_now(&new);
+    let asked: Vec<usize> = sentinels.iter().map(Speaker::calls).collect();
+    // All of them twice more: once with the new answer for certain.
+    while sentinels.iter().zip(&asked).any(|(sentinel, asked)| sentinel.calls() < asked + 2) {
+        store.advance(&room(), Seen::default(), &[]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    sentinels[2].names_now(&new);
+    let turned = Instant::now();
+    // The new one does not hold the room, which tells them apart.
+    while store.advance(&room(), Seen::default(), &[]).await != Err(StoreError::NoRoom) {
+        assert!(turned.elapsed() < Duration::from_secs(90));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
 async fn all_that_is_dialled_together_is_at_most_ten_a_second() {
-    let speakers: Vec<_> = (0..3).map(|_| speaker(String::new())).collect();
-    let hosts: Vec<&str> = speakers.iter().map(|(address, _)| address.as_str()).collect();
-    let calls = || speakers.iter().map(|(_, calls)| calls.load(Ordering::SeqCst)).sum::<usize>();
+    let speakers: Vec<_> = (0..3).map(|_| Speaker::of("")).collect();
+    let hosts: Vec<&str> = speakers.iter().map(|speaker| speaker.address.as_str()).collect();
+    let calls = || speakers.iter().map(Speaker::calls).sum::<usize>();
     for kind in ["sentinel", "cluster"] {
         let name = if kind == "sentinel" { "/m" } else { "" };
         let before = calls();

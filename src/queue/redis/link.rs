@@ -20,10 +20,13 @@ use super::failure::{self, Fate};
 use super::pace::back_off;
 use super::say::Said;
 use super::target::Target;
+use crate::metrics;
 use crate::queue::{Durability, Settings, StoreError};
 
 /// How often a connection that works is asked again whether the server is still what it must be.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
+/// And sentinels, whether it is still the one: a primary that only they cannot reach would serve us beside its successor.
+const ASK_EVERY: Duration = Duration::from_secs(10);
 /// Timeouts in a row after which a connection is given up.
 const TIMEOUTS_MAX: u32 = 2;
 
@@ -32,6 +35,22 @@ struct Wire {
     connection: MultiplexedConnection,
     timeouts: AtomicU32,
     broken: Notify,
+}
+
+/// Counts a connection for as long as it is in use, however that ends.
+struct InUse;
+
+impl InUse {
+    fn new() -> Self {
+        metrics::store_connections(true);
+        Self
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        metrics::store_connections(false);
+    }
 }
 
 #[derive(Clone)]
@@ -207,26 +226,36 @@ impl Supervisor {
         let wire = Arc::new(Wire { connection, timeouts: AtomicU32::new(0), broken: Notify::new() });
         self.state.send_replace(State::Up(Arc::clone(&wire)));
         tracing::info!(server = %host, "connected to the store");
+        let _counted = InUse::new();
+        let doubt = tokio::select! {
+            () = wire.broken.notified() => None,
+            error = self.no_longer_primary(host) => Some(error),
+            error = self.no_longer_safe(host, &wire) => Some(error),
+        };
+        match (&doubt, &*self.state.borrow()) {
+            (Some(error), _) | (None, State::Down(error)) => error.clone(),
+            _ => StoreError::Unreachable("the connection broke".to_owned()),
+        }
+    }
+
+    /// Asks now and then, and ends once the server is not what it must be any more.
+    async fn no_longer_safe(&self, host: &Host, wire: &Wire) -> StoreError {
         loop {
-            tokio::select! {
-                () = wire.broken.notified() => {
-                    return match &*self.state.borrow() {
-                        State::Down(error) => error.clone(),
-                        _ => StoreError::Unreachable("the connection broke".to_owned()),
-                    };
-                }
-                () = tokio::time::sleep(CHECK_EVERY) => {
-                    if let Err(error) = self.again(host, &wire).await {
-                        return error;
-                    }
-                }
+            tokio::time::sleep(CHECK_EVERY).await;
+            let mut connection = wire.connection.clone();
+            if let Err(error) = self.target.check(host, &mut connection, &self.settings).await {
+                return error;
             }
         }
     }
 
-    /// Whether the connection still leads to where it must, and to a server that is what it must be.
-    async fn again(&self, host: &Host, wire: &Wire) -> Result<(), StoreError> {
-        self.target.check(host, &mut wire.connection.clone(), &self.settings).await?;
-        self.target.still(host, &self.dialler).await
+    /// Asks now and then, and ends once another server is the primary.
+    async fn no_longer_primary(&self, host: &Host) -> StoreError {
+        loop {
+            tokio::time::sleep(ASK_EVERY).await;
+            if let Err(error) = self.target.still(host, &self.dialler).await {
+                return error;
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Asks sentinels which server is the primary. One answer is enough: whether it is true is asked of that server
-//! itself, and a sentinel that was wrong is not the first to be asked the next time.
+//! itself, and a sentinel that was wrong is not the first to be asked the next time. Only to leave a connection that
+//! works, more than half of them must say so.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::address::{Host, Login};
@@ -39,6 +41,17 @@ impl Sentinels {
             }
         }
         Err(last)
+    }
+
+    /// Where the primary is by more than half of all of them: one that was cut off outvotes nobody.
+    pub(super) async fn agreed(&self, dialler: &Dialler) -> Option<Host> {
+        let mut votes: HashMap<Host, usize> = HashMap::new();
+        for host in &self.hosts {
+            if let Ok(primary) = self.ask(host, dialler).await {
+                *votes.entry(primary).or_default() += 1;
+            }
+        }
+        votes.into_iter().find(|(_, votes)| *votes > self.hosts.len() / 2).map(|(primary, _)| primary)
     }
 
     async fn ask(&self, host: &Host, dialler: &Dialler) -> Result<Host, StoreError> {

@@ -67,14 +67,14 @@ impl Target {
         })
     }
 
-    /// Whether whoever knows still calls `host` the primary. Nobody who can be asked is no reason to leave it.
+    /// Whether `host` is still the one. Sentinels of whom too few can be asked are no reason to leave it.
     ///
     /// # Errors
-    /// It is another one now.
+    /// Most of them call another one the primary.
     pub(super) async fn still(&self, host: &Host, dialler: &Dialler) -> Result<(), StoreError> {
         let Whom::Sentinels(sentinels) = &self.to else { return Ok(()) };
-        match sentinels.primary(dialler).await {
-            Ok(other) if other != *host => {
+        match sentinels.agreed(dialler).await {
+            Some(other) if other != *host => {
                 Err(StoreError::Refused(format!("the primary is {other} now, no longer {host}")))
             }
             _ => Ok(()),
