@@ -15,6 +15,7 @@ use rand::Rng;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::account::Who;
 use super::desk::{Desk, about};
 use super::document::Document;
 use super::intent::fetch_metadata;
@@ -53,6 +54,7 @@ pub struct Events {
     asked: Asked,
     ticket: Ticket,
     place: Place,
+    who: Who,
     /// What the opening request found, to be told first.
     found: Option<(Visitor, View)>,
     /// The last document without what changes all the time.
@@ -147,7 +149,7 @@ impl Desk {
             return Err(Box::new(if known { problem(NO_TICKET, "", None) } else { unavailable(room) }));
         };
         let held = self.streams.try_admit(request.client).ok_or_else(|| self.too_many(room))?;
-        let (visitor, view) = look(room, &ticket, place.clone(), Duration::ZERO).await;
+        let (visitor, view) = look(room, &ticket, place.clone(), Duration::ZERO, &who).await;
         if matches!(visitor, Visitor::Lapsed(_) | Visitor::Left(_)) {
             let document = reply::document(self, room, request, &visitor, &view);
             return Err(Box::new(reply::json(StatusCode::GONE, &document)));
@@ -158,6 +160,7 @@ impl Desk {
             asked: Asked::of(request),
             ticket,
             place,
+            who,
             found: Some((visitor, view)),
             told: Vec::new(),
             over: false,
@@ -192,7 +195,10 @@ impl Desk {
             let found = match events.found.take() {
                 Some(found) => found,
                 None if events.over => return None,
-                None if events.rest().await => look(room, &events.ticket, events.place.clone(), HELD).await,
+                None if events.rest().await => {
+                    let (ticket, place) = (&events.ticket, events.place.clone());
+                    look(room, ticket, place, HELD, &events.who).await
+                }
                 None => return Some(events.send(Bytes::from_static(b":\n\n"))),
             };
             if let Some(bytes) = self.document(room, events, &found).await {

@@ -97,7 +97,7 @@ impl Desk {
             return Err(Trouble::Store);
         }
         match room.ticket(request, |bound| who.holds(bound)) {
-            Some((ticket, place)) => room.standing(&ticket, place, patience).await,
+            Some((ticket, place)) => room.standing(&ticket, place, patience, who).await,
             // On the shop's own paths a bearer is the shop's: whoever sends one keeps our tokens as cookies.
             None => room.join(self.now(), patience, false, who).await,
         }

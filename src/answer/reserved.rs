@@ -164,7 +164,7 @@ impl Desk {
             return Err(Trouble::Store);
         }
         if let Some((ticket, place)) = room.ticket(request, |bound| who.holds(bound)) {
-            let visitor = room.standing(&ticket, place, Duration::ZERO).await?;
+            let visitor = room.standing(&ticket, place, Duration::ZERO, who).await?;
             if matches!(visitor, Visitor::Waiting(_) | Visitor::Admitted(..)) {
                 metrics::joined(room.line.room(), metrics::Join::Again);
                 return Ok(visitor);
@@ -195,7 +195,7 @@ impl Desk {
         let Some((ticket, place)) = room.ticket(request, |bound| who.may_ask(bound)) else {
             return if room.view().fresh { problem(NO_TICKET, "", None) } else { unavailable(room) };
         };
-        let (visitor, view) = look(room, &ticket, place, HELD_MAX).await;
+        let (visitor, view) = look(room, &ticket, place, HELD_MAX, &who).await;
         if let Visitor::Admitted(_, pass) = &visitor {
             until(Micros(pass.claims.slot), self.now()).await;
         }
@@ -307,8 +307,9 @@ pub(super) async fn look(
     ticket: &Ticket,
     place: Place,
     patience: Duration,
+    who: &Who,
 ) -> (Visitor, View) {
-    match room.standing(ticket, place.clone(), patience).await {
+    match room.standing(ticket, place.clone(), patience, who).await {
         Ok(visitor) => (visitor, room.view()),
         // The place is kept, and the position is known from memory.
         Err(_) => (Visitor::Waiting(place), View { fresh: false, ..room.view() }),

@@ -178,17 +178,21 @@ impl RoomDesk {
         })
     }
 
-    /// Where the holder of a ticket stands. From memory for those who are not called yet.
+    /// Where the holder of a ticket stands. From memory for those who are not called yet, unless the store may have lost
+    /// the place.
     pub(super) async fn standing(
         &self,
         ticket: &Ticket,
         place: Place,
         patience: Duration,
+        who: &Who,
     ) -> Result<Visitor, Trouble> {
-        let snapshot = self.snapshot().ok_or(Trouble::Store)?;
-        if ticket.lineage != snapshot.lineage {
+        let life = self.snapshot().ok_or(Trouble::Store)?.lineage;
+        let identity = who.identity().filter(|_| ticket.bound.is_some());
+        if ticket.lineage != life || self.line.place_of(ticket.number, identity).await? != ticket.number {
             return Ok(Visitor::Lapsed(place));
         }
+        let snapshot = self.snapshot().ok_or(Trouble::Store)?;
         self.line.hear(ticket.number);
         let (number, lobby) = match snapshot.seat(ticket.number) {
             Seat::Number(number) => (number, false),

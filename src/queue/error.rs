@@ -17,8 +17,8 @@ pub enum StoreError {
     NoRoom,
     /// The store is older than what this instance has seen: acknowledged writes were lost.
     #[error(
-        "the store has lost acknowledged writes; restore its files, or start this instance again to go on with what \
-         the store holds"
+        "the store holds less of the room than was seen, and what is missing is not known here; it goes on once \
+         another instance has told it, or its files are restored"
     )]
     RolledBack,
     /// The store may forget, or cannot give the durability that was asked for.

@@ -6,9 +6,11 @@ use std::time::Instant;
 use async_trait::async_trait;
 
 use super::presence::{Heard, Shown};
-use super::{Advanced, JoinBatch, QueueStore, Seen, StoreError};
+use super::{Advanced, JoinBatch, QueueStore, Restored, Seen, StoreError};
 use crate::metrics;
-use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
+use crate::room::{
+    Control, IdentityHash, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed,
+};
 
 /// Counts the calls of the store inside.
 pub struct Measured(Arc<dyn QueueStore>);
@@ -50,6 +52,16 @@ impl QueueStore for Measured {
 
     async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
         timed("leave", self.0.leave(room, seen, numbers)).await
+    }
+
+    async fn restore(
+        &self,
+        room: &RoomId,
+        seen: Seen,
+        places: &[(Number, Option<IdentityHash>)],
+    ) -> Result<Restored, StoreError> {
+        metrics::store_batch("restore", places.len());
+        timed("restore", self.0.restore(room, seen, places)).await
     }
 
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {

@@ -25,4 +25,4 @@ pub use error::StoreError;
 pub use line::{Line, LineSettings, There, View};
 pub use measured::Measured;
 pub use settings::{Durability, Place, Settings};
-pub use store::{Advanced, InstanceId, JoinBatch, QueueStore, Seen};
+pub use store::{Advanced, InstanceId, JoinBatch, QueueStore, Restored, Seen};

@@ -12,8 +12,8 @@ use crate::room::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(pub u64);
 
-/// The highest state of a room that a caller has seen. A store that shows less has lost writes and refuses
-/// with [`StoreError::RolledBack`].
+/// The highest state of a room that a caller has seen. A store that shows less has lost writes: it takes up what this
+/// process has seen of them, or refuses with [`StoreError::RolledBack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Seen {
     /// The epoch of that state.
@@ -50,6 +50,15 @@ pub struct Advanced {
     pub snapshot: Snapshot,
 }
 
+/// The answer to [`QueueStore::restore`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The place of each ticket, in order.
+    pub places: Vec<Number>,
+    /// The room after the call.
+    pub snapshot: Snapshot,
+}
+
 /// Where lines live. Every verb is one atomic step of the room on the store's own clock; every verb may be
 /// repeated after a timeout.
 #[async_trait]
@@ -68,6 +77,15 @@ pub trait QueueStore: Send + Sync + 'static {
 
     /// Gives places up, as the joins named them.
     async fn leave(&self, room: &RoomId, seen: Seen, places: &[Number]) -> Result<Snapshot, StoreError>;
+
+    /// Shows signed tickets whose places the store may have lost: each gets its own number back, or the one that its
+    /// identity has. A number above the last is the proof of a loss, and the line goes on above it.
+    async fn restore(
+        &self,
+        room: &RoomId,
+        seen: Seen,
+        places: &[(Number, Option<IdentityHash>)],
+    ) -> Result<Restored, StoreError>;
 
     /// Uses and ends of stays, and the end log from where the caller has read it. An empty report only reads the
     /// log.

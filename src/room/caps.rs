@@ -34,9 +34,14 @@ impl Core {
 }
 
 impl Room {
+    /// Stays that live, and after a loss those that may have been lost.
+    pub(super) fn active(&self) -> u64 {
+        self.stays.len() + self.core.ghosts
+    }
+
     /// How many more may be admitted right now. Open grants are to be taken off by whoever grants.
     pub(super) fn places(&self, now: Micros) -> u64 {
-        let (core, active) = (&self.core, self.stays.len());
+        let (core, active) = (&self.core, self.active());
         #[cfg(test)]
         let active = active.saturating_sub(u64::from(mutation::is(Mutation::OneTooManyInside)));
         let by_active = core.rules.max_active.map_or(u64::MAX, |max| max.saturating_sub(active));

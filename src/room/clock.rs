@@ -78,6 +78,18 @@ impl SlotClock {
         }
     }
 
+    /// Every slot so far lies before this.
+    pub(super) fn taken_to(self) -> Micros {
+        Micros(self.us + u64::from(self.ns > 0))
+    }
+
+    /// Slots before this were taken by a life of which no more is known.
+    pub(super) fn go_to(&mut self, taken_to: Micros) {
+        if self.taken_to() < taken_to {
+            *self = Self { us: taken_to.0, ns: 0 };
+        }
+    }
+
     /// Time that passed unused is lost.
     fn not_before(self, now: Micros) -> Self {
         #[cfg(test)]

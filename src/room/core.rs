@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Spacing;
 use super::ended::EndLog;
+use super::lives::Life;
 use super::marks::Marks;
-#[cfg(test)]
-use super::mutation::{self, Mutation};
 use super::{
     Control, Draw, Forced, IdentityHash, Lineage, Micros, Number, Overrides, Phase, Rules, SlotClock,
-    Snapshot, Stock,
+    Snapshot, Stock, Voids,
 };
 
 /// The numbers that describe a room. A copy of this and the durable sets is a copy of the room.
@@ -59,12 +58,25 @@ pub struct Core {
     pub(super) admitted: u64,
     /// (released, frontier) from time to time, so that missed turns can lapse.
     pub(super) lapses: VecDeque<(u64, Number)>,
-    /// Numbers after the first up to the second were never told to anybody: a new life of the store began above
-    /// them. The called horizon jumps over them.
+    /// Numbers that nobody was told of.
     #[serde(default)]
-    pub(super) void: (Number, Number),
+    pub(super) voids: Voids,
+    /// Numbers whose identities may have been lost with the last writes of a life.
+    #[serde(default)]
+    pub(super) lost: Voids,
+    /// The lives that ended, the oldest first.
+    #[serde(default)]
+    pub(super) lives: Vec<Life>,
+    /// Until then what was lost is put right.
+    #[serde(default)]
+    pub(super) recovers_until: Micros,
     /// Stays that ended or expired since creation or flush.
     pub(super) departed: u64,
+    /// Admissions that a store has lost: inside all the same, until their passes must have expired.
+    #[serde(default)]
+    pub(super) ghosts: u64,
+    #[serde(default)]
+    pub(super) ghosts_until: Micros,
     /// The sequence of the first entry of the end log.
     pub(super) log_first: u64,
     /// Passes whose slot lies before this are void.
@@ -190,8 +202,13 @@ impl Room {
             released: 0,
             admitted: 0,
             lapses: VecDeque::new(),
-            void: (Number(0), Number(0)),
+            voids: Voids::default(),
+            lost: Voids::default(),
+            lives: Vec::new(),
+            recovers_until: Micros(0),
             departed: 0,
+            ghosts: 0,
+            ghosts_until: Micros(0),
             log_first: 1,
             revoked_before: Micros(0),
             stock: None,
@@ -236,22 +253,6 @@ impl Room {
     /// What changed since the last call.
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)
-    }
-
-    /// A new life on a store server that started or took over: numbers and admissions go on from where the
-    /// old life can at most have been, and whoever is called gets a step to check in again.
-    pub fn take_over(&mut self, now: Micros, last_at_least: Number, admitted_at_least: u64) {
-        #[cfg(test)]
-        let last_at_least = if mutation::is(Mutation::NumberReused) { Number(0) } else { last_at_least };
-        let core = &mut self.core;
-        core.epoch += 1;
-        core.skip_to(last_at_least);
-        core.admitted = core.admitted.max(admitted_at_least);
-        self.ready.clear();
-        self.grants.clear();
-        self.settle_from(now);
-        self.core.touched = now;
-        self.touch();
     }
 
     /// An operator's change.
@@ -312,10 +313,13 @@ impl Room {
             due: core.due,
             frontier: core.frontier,
             lapsed: core.lapsed,
+            voids: core.voids.clone(),
+            lost: core.lost.clone(),
             reach: core.reach(),
+            slots_to: core.clock.taken_to(),
             admitted: core.admitted,
             granted: self.grants.len(),
-            active: self.stays.len(),
+            active: self.active(),
             departed: core.departed,
             ended_to: self.log.to(),
             revoked_before: core.revoked_before,
@@ -343,22 +347,22 @@ impl Room {
         }
     }
 
-    fn rules_changed(&mut self, now: Micros) {
+    pub(super) fn rules_changed(&mut self, now: Micros) {
         let core = &mut self.core;
         core.rules = core.overrides.over(&core.file);
         let spacing = Spacing::at(now, &core.rules, Micros(0));
         core.clock.cut_to(now.max(core.latest_slot), spacing);
     }
 
-    fn flush(&mut self, lineage: Lineage) {
+    pub(super) fn flush(&mut self, lineage: Lineage) {
         let core = &mut self.core;
         core.lineage = lineage;
         core.draw = Draw::default();
         (core.called, core.due, core.frontier, core.lapsed) = (core.last, core.last, core.last, core.last);
-        (core.admitted, core.departed) = (0, 0);
+        (core.admitted, core.departed, core.ghosts) = (0, 0, 0);
         (core.revoked_before, core.stock) = (Micros(0), None);
         core.lapses.clear();
-        core.void = (Number(0), Number(0));
+        (core.voids, core.lost) = (Voids::default(), Voids::default());
         self.ready.clear();
         self.grants.clear();
         self.admissions.clear();

@@ -75,6 +75,11 @@ impl EndLog {
         self.entries.clear();
     }
 
+    /// Ends that were lost had sequences: goes on above all of them, so that whoever follows reads everything anew.
+    pub(super) fn jump(&mut self) {
+        self.first += LOG_MAX as u64;
+    }
+
     /// Entries after a sequence, and the sequence of the last of them. From a sequence that was never given, and
     /// from before what is kept: everything.
     pub(super) fn after(&self, from: u64) -> (Vec<Number>, u64) {

@@ -34,16 +34,20 @@ impl Room {
         let now = self.enter(now);
         for place in places {
             let number = &self.core.draw.number_of(*place);
-            let placed = number.0 >= 1 && *number <= self.core.last && *number > self.core.lapsed;
-            if !placed || self.admissions.has(*number) || !self.left.insert(*number) {
-                continue;
-            }
-            self.ready.remove(*number);
-            self.grants.remove(*number);
-            self.changes.left.push(*number);
+            self.give_up(*number);
         }
         self.settle(now);
         self.touch();
+    }
+
+    pub(super) fn give_up(&mut self, number: Number) {
+        let placed = number.0 >= 1 && number <= self.core.last && number > self.core.lapsed;
+        if !placed || self.admissions.has(number) || !self.left.insert(number) {
+            return;
+        }
+        self.ready.remove(number);
+        self.grants.remove(number);
+        self.changes.left.push(number);
     }
 
     /// The place of an identity, or a new one: `(place, new)`.

@@ -17,6 +17,7 @@ pub mod draw;
 mod early;
 mod ended;
 mod line;
+mod lives;
 mod marks;
 #[cfg(test)]
 pub(crate) mod mutation;
@@ -30,11 +31,13 @@ mod stock;
 mod tests;
 mod turn;
 mod types;
+mod voids;
 
 pub use change::{Control, Overrides, Patch};
 pub use clock::SlotClock;
 pub use core::{Changes, Core, Room, Saved};
 pub use draw::{Draw, DrawStage, Seat, Seed};
+pub use lives::{Evidence, Loss};
 pub use rules::{BadRate, BadRules, Rate, Rules};
 pub use schedule::{BadSchedule, Forced, LobbyOrder, Schedule, ScheduleChange};
 pub use stays::{EndCause, StayReport, Stayed};
@@ -42,3 +45,4 @@ pub use stock::{Stock, StockRules, WhenShort};
 pub use types::{
     Admission, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, Phase, RoomId, Snapshot, Standing,
 };
+pub use voids::Voids;

@@ -8,6 +8,8 @@ use std::cell::Cell;
 pub(crate) enum Mutation {
     /// R1: a new life of the store forgets the ceiling, and hands out numbers that were handed out already.
     NumberReused,
+    /// R1: what instances have seen of the writes that a store lost is not taken up.
+    EvidenceIgnored,
     /// R2: the largest checked-in number is granted first.
     LargestFirst,
     /// R3: time in which no slot was taken is made up for.
@@ -24,8 +26,6 @@ pub(crate) enum Mutation {
     SecondSlot,
     /// R6: the frontier falls back to where somebody checked in.
     FrontierFalls,
-    /// R7: a store that lost writes answers all the same.
-    OlderStoreAnswers,
     /// R7: after an interruption nobody waits for the called to check in again.
     NoSettling,
     /// R7: after an interruption the release is at the full rate at once.

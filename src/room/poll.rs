@@ -31,7 +31,8 @@ impl Snapshot {
             return self.before_turn(number).clamp(SHORTEST.min(shortest), shortest);
         }
         // C moves at most `reach` in a step, and everybody called must ask within the step that follows.
-        let steps = (number.0 - self.called.0 - 1) / self.reach.max(1);
+        let void = self.voids.between(self.called, Number(number.0 - 1));
+        let steps = (number.0 - self.called.0 - 1 - void) / self.reach.max(1);
         let until_called = self.rules.step().saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
         until_called.clamp(shortest, poll_max.max(shortest))
     }

@@ -117,9 +117,13 @@ impl Room {
 
     /// Takes out stays that expired, and what the end log need not keep any longer.
     pub(super) fn expire(&mut self, now: Micros) {
-        let expired = self.stays.take_before(Micros(now.0 + 1), EXPIRE_MAX);
-        self.core.departed += expired.len() as u64;
-        self.changes.stays.extend(expired.into_iter().map(|number| (number, None)));
+        // Renewals may have been lost too: until then a stay that has expired may live.
+        if now >= self.core.ghosts_until {
+            self.core.departed += std::mem::take(&mut self.core.ghosts);
+            let expired = self.stays.take_before(Micros(now.0 + 1), EXPIRE_MAX);
+            self.core.departed += expired.len() as u64;
+            self.changes.stays.extend(expired.into_iter().map(|number| (number, None)));
+        }
         self.log.trim(now, EXPIRE_MAX);
         self.core.log_first = self.log.first();
     }
@@ -132,7 +136,7 @@ impl Room {
         core.revoked_before = core.revoked_before.max(mark);
         let ended: Vec<(Number, Micros)> = self.stays.iter().collect();
         self.stays.clear();
-        self.core.departed += ended.len() as u64;
+        self.core.departed += ended.len() as u64 + std::mem::take(&mut self.core.ghosts);
         for (number, until) in ended {
             self.changes.stays.push((number, None));
             if self.admissions.get(number).is_none_or(|slot| slot >= mark) {

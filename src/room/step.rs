@@ -26,8 +26,9 @@ impl Core {
         }
         // Places in a lobby are drawn with all others: their numbers may be anywhere.
         if self.draw.stage != DrawStage::Lobby {
-            self.void = (self.last, at_least);
+            self.voids.add(self.last, at_least, self.frontier);
         }
+        self.lost.add(self.last, at_least, self.lapsed);
         if self.due == self.last {
             self.due = at_least;
         }
@@ -37,17 +38,9 @@ impl Core {
         self.last = at_least;
     }
 
-    /// A horizon that reaches into the numbers that nobody holds goes on behind them.
-    fn beyond_void(&self, called: Number) -> Number {
-        let (from, to) = self.void;
-        if called >= from && called < to { to } else { called }
-    }
-
     /// Places between the frontier and the end of the line that somebody may hold.
     pub(super) fn in_line(&self) -> u64 {
-        let (from, to) = self.void;
-        let void = to.0.saturating_sub(from.max(self.frontier).0);
-        (self.last.0 - self.frontier.0).saturating_sub(void)
+        (self.last.0 - self.frontier.0) - self.voids.between(self.frontier, self.last)
     }
 
     /// Whether anybody may be granted at `now`.
@@ -94,6 +87,12 @@ impl Room {
     /// Every verb begins here: takes note of the time, and returns it.
     pub(super) fn enter(&mut self, now: Micros) -> Micros {
         self.draw_due(now);
+        self.pass_time(now);
+        now
+    }
+
+    /// What the time since the last call means.
+    pub(super) fn pass_time(&mut self, now: Micros) {
         let core = &mut self.core;
         if now < core.touched {
             self.clock_went_back(core_gap(self.core.touched, now));
@@ -104,8 +103,10 @@ impl Room {
         } else if core.releasing(now) {
             core.released += now.0 - core.touched.0;
         }
+        if now >= self.core.recovers_until {
+            self.core.recovers_until = Micros(0);
+        }
         self.core.touched = now;
-        now
     }
 
     /// The store's clock was set back: everything that lies on it moves along. Check-ins are asked for anew,
@@ -115,7 +116,8 @@ impl Room {
         self.expire(self.core.touched);
         let core = &mut self.core;
         core.clock.shift_back(by);
-        for moment in [&mut core.latest_slot, &mut core.stepped, &mut core.settled_at, &mut core.ramp_from] {
+        let recovery = [&mut core.settled_at, &mut core.ramp_from, &mut core.recovers_until];
+        for moment in recovery.into_iter().chain([&mut core.latest_slot, &mut core.stepped]) {
             moment.0 = moment.0.saturating_sub(by);
         }
         // Stays and admissions keep their times, as their printed passes do.
@@ -187,7 +189,7 @@ impl Room {
         let more = core.wanted(self.ready.len()) * 1000 / core.show;
         #[cfg(test)]
         let more = if mutation::is(Mutation::CallsTooFew) { core.per_step() } else { more };
-        core.called = core.beyond_void(Number(core.last.0.min(core.called.0 + more)));
+        core.called = core.voids.beyond(Number(core.last.0.min(core.called.0 + more)));
         self.lapse();
     }
 

@@ -11,7 +11,7 @@ use super::{Admission, Micros, Number, Room, Standing};
 
 /// Slots are given out at most this far ahead, so that the head of the line is never idle between two ticks
 /// and a pause is in force at once.
-const AHEAD: Duration = Duration::from_millis(250);
+pub(super) const AHEAD: Duration = Duration::from_millis(250);
 
 /// A grant younger than this is probably about to be picked up by the instance that holds its visitor, and
 /// stands for a slot; an older one waits for a visitor who asks now and then, or never again.

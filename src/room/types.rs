@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Draw, Forced, Overrides, Rules, Stock};
+use super::{Draw, Forced, Overrides, Rules, Stock, Voids};
 
 /// A place's number in joining order, from 1. It never changes and is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -211,8 +211,14 @@ pub struct Snapshot {
     pub frontier: Number,
     /// Numbers up to here that are not checked in have lapsed.
     pub lapsed: Number,
+    /// Numbers that nobody was told of.
+    pub voids: Voids,
+    /// Numbers whose identities the store may have lost: their tickets are shown to it once.
+    pub lost: Voids,
     /// How far C may move in one step from here on, so that an instance can tell whose poll must come soon.
     pub reach: u64,
+    /// Every slot that was taken lies before this.
+    pub slots_to: Micros,
     /// Admissions since the room was created or flushed.
     pub admitted: u64,
     /// Numbers that hold a grant and have not picked it up.
@@ -239,12 +245,14 @@ impl Snapshot {
     /// Places that are not settled yet: how many are waiting, those who went away included.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.last.0.saturating_sub(self.frontier.0)
+        let all = self.last.0.saturating_sub(self.frontier.0);
+        all.saturating_sub(self.voids.between(self.frontier, self.last))
     }
 
     /// The position of a number: 1 for the next to go in. Never grows, since the frontier only grows.
     #[must_use]
     pub fn position(&self, number: Number) -> u64 {
-        number.0.saturating_sub(self.frontier.0).max(1)
+        let ahead = number.0.saturating_sub(self.frontier.0);
+        ahead.saturating_sub(self.voids.between(self.frontier, number)).max(1)
     }
 }

@@ -10,6 +10,7 @@ mod clusters;
 mod connections;
 mod counted;
 mod crowd;
+mod cut_off;
 mod demo;
 mod durable;
 mod encrypted;

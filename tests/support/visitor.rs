@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
+use super::eventually::eventually;
 use super::http::{Ask, Reply};
 use super::ropeline::{Ropeline, room_path};
 
@@ -163,10 +164,17 @@ impl App {
 
     /// One who has joined.
     pub async fn joined(instance: &Ropeline) -> Self {
-        let mut app = Self::of(instance);
-        let reply = app.join().await.unwrap();
-        assert_eq!(reply.status, 201, "join: {}", reply.text());
-        app
+        eventually("a place is told", async || {
+            let mut app = Self::of(instance);
+            let reply = app.join().await.unwrap();
+            // As right after a restart of the store: come again.
+            if reply.status == 503 {
+                return None;
+            }
+            assert_eq!(reply.status, 201, "join: {}", reply.text());
+            Some(app)
+        })
+        .await
     }
 
     fn ask(&self, method: &str, rest: &str) -> Ask {

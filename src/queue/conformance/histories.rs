@@ -6,28 +6,40 @@ use super::chance::Chance;
 use super::stage::{Engine, Stage, rules};
 use crate::queue::JoinBatch;
 use crate::room::{
-    Control, DrawStage, EndCause, IdentityHash, JoinOutcome, Lineage, LobbyOrder, Micros, Number, Patch,
-    Room, Rules, Schedule, ScheduleChange, Seed, Standing, StayReport, StockRules, WhenShort,
+    Control, DrawStage, EndCause, IdentityHash, JoinOutcome, Lineage, LobbyOrder, Loss, Micros, Number,
+    Patch, Room, Rules, Schedule, ScheduleChange, Seed, Standing, StayReport, StockRules, WhenShort,
 };
 
 /// The pure room, with what a store adds: the memory of batches, and flushes that may be repeated.
-struct Oracle {
-    room: Room,
-    batches: HashMap<u64, Vec<JoinOutcome>>,
+pub(super) struct Oracle {
+    pub(super) room: Room,
+    pub(super) batches: HashMap<u64, Vec<JoinOutcome>>,
 }
 
-struct History<'a> {
-    stage: &'a mut Stage,
-    oracle: Oracle,
+pub(super) struct History<'a> {
+    pub(super) stage: &'a mut Stage,
+    pub(super) oracle: Oracle,
     chance: Chance,
-    batches: Vec<JoinBatch>,
+    pub(super) batches: Vec<JoinBatch>,
     lineage: u64,
     /// The last sequence of the end log that was read.
     log_to: u64,
 }
 
-impl History<'_> {
-    async fn step(&mut self) {
+impl<'a> History<'a> {
+    /// A new room, in the store and by itself.
+    pub(super) async fn begin(stage: &'a mut Stage, seed: u64) -> Self {
+        println!("seed {seed}");
+        let mut chance = Chance::new(seed);
+        let rate = ["20/s", "100/s"][usize::try_from(chance.below(2)).unwrap()];
+        let snapshot = stage.create(&rules(rate)).await;
+        let room = Room::new(rules(rate), Lineage(7), stage.now());
+        assert_eq!(snapshot, room.snapshot());
+        let oracle = Oracle { room, batches: HashMap::new() };
+        Self { stage, oracle, chance, batches: vec![], lineage: 0, log_to: 0 }
+    }
+
+    pub(super) async fn step(&mut self) {
         self.pass_time();
         match self.chance.below(100) {
             0..25 => self.join().await,
@@ -36,6 +48,7 @@ impl History<'_> {
             38..44 => self.control().await,
             44..56 => self.stays().await,
             56..58 => self.lobby().await,
+            58 => self.restore().await,
             _ => self.advance().await,
         }
     }
@@ -105,6 +118,23 @@ impl History<'_> {
         let numbers: Vec<Number> = present.into_iter().map(Number).collect();
         assert_eq!(advanced.standings, self.oracle.room.advance(self.stage.now(), &numbers), "{numbers:?}");
         assert_eq!(advanced.snapshot, self.oracle.room.snapshot());
+    }
+
+    pub(super) async fn restore(&mut self) {
+        let places = (0..6).map(|_| {
+            let byte = u8::try_from(self.chance.below(40)).unwrap();
+            let identity = self.chance.percent(70).then_some(IdentityHash([byte; 16]));
+            let lost = self.oracle.room.snapshot().lost;
+            let number = match lost.ranges().last() {
+                Some((from, to)) if self.chance.percent(80) => from.0 + 1 + self.chance.below(to.0 - from.0),
+                _ => self.number(),
+            };
+            (Number(number), identity)
+        });
+        let places: Vec<_> = places.collect();
+        let restored = self.stage.restore(&places).await;
+        assert_eq!(restored.places, self.oracle.room.restore(self.stage.now(), &places), "{places:?}");
+        assert_eq!(restored.snapshot, self.oracle.room.snapshot(), "{places:?}");
     }
 
     async fn leave(&mut self) {
@@ -267,14 +297,7 @@ impl Oracle {
 
 /// Plays one history, in which the store is restarted now and then.
 async fn play(mut stage: Stage, seed: u64, steps: u64) {
-    println!("seed {seed}");
-    let mut chance = Chance::new(seed);
-    let rate = ["20/s", "100/s"][usize::try_from(chance.below(2)).unwrap()];
-    let snapshot = stage.create(&rules(rate)).await;
-    let room = Room::new(rules(rate), Lineage(7), stage.now());
-    assert_eq!(snapshot, room.snapshot());
-    let oracle = Oracle { room, batches: HashMap::new() };
-    let mut history = History { stage: &mut stage, oracle, chance, batches: vec![], lineage: 0, log_to: 0 };
+    let mut history = History::begin(&mut stage, seed).await;
     let mut drawn = std::collections::BTreeSet::new();
     for step in 1..=steps {
         if step % 150 == 0 {
@@ -285,7 +308,7 @@ async fn play(mut stage: Stage, seed: u64, steps: u64) {
                 history.oracle.batches.clear();
             }
             let (now, at) = (history.stage.now(), history.oracle.room.snapshot());
-            history.oracle.room.take_over(now, at.last, at.admitted);
+            history.oracle.room.take_over(now, Loss::Nothing, (at.last, at.admitted), None);
             let ticked = history.stage.advance(&[]).await;
             history.oracle.room.advance(now, &[]);
             assert_eq!(ticked.snapshot, history.oracle.room.snapshot());
@@ -311,7 +334,7 @@ async fn play(mut stage: Stage, seed: u64, steps: u64) {
 /// Histories that once found a fault: an admission that was forgotten and made anew within one commit.
 const FOUND: [u64; 1] = [125];
 
-fn seeds(count: u64) -> Vec<u64> {
+pub(super) fn seeds(count: u64) -> Vec<u64> {
     match std::env::var("ROPELINE_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],
         None => (1..=count).chain(FOUND).collect(),

@@ -8,6 +8,7 @@ pub(super) mod chance;
 mod histories;
 mod inside;
 mod killed;
+mod losses;
 mod measure;
 mod opening;
 mod scenarios;

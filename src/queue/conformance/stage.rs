@@ -10,7 +10,8 @@ use super::server::RedisServer;
 use crate::queue::embedded::EmbeddedStore;
 use crate::queue::redis::RedisStore;
 use crate::queue::{
-    Advanced, Clock, Durability, InstanceId, JoinBatch, Place, QueueStore, Seen, Settings, StoreError,
+    Advanced, Clock, Durability, InstanceId, JoinBatch, Place, QueueStore, Restored, Seen, Settings,
+    StoreError,
 };
 use crate::room::{
     Control, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, RoomId, Rules, Snapshot, Standing,
@@ -39,12 +40,13 @@ pub(super) struct Stage {
     now: Arc<AtomicU64>,
 }
 
+/// Whatever was acknowledged is kept, and there is no replica to wait for: no ceilings, so that both stores agree.
 pub(super) fn settings(place: Place) -> Settings {
     Settings {
         place,
         ca_file: None,
         timeout: Duration::from_secs(20),
-        durability: Durability::Disk,
+        durability: Durability::Replicas(0),
         accept_loss: false,
     }
 }
@@ -96,6 +98,37 @@ impl Stage {
                 Arc::new(open_redis(server, &self.now).await)
             }
         };
+    }
+
+    /// Keeps what a Redis holds, to fall back to.
+    pub(super) fn keep(&mut self) {
+        self.eval(
+            "for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', k, k, 'DB', 1, 'REPLACE') end",
+            1,
+        );
+    }
+
+    /// A Redis holds again what was kept last.
+    pub(super) fn fall_back(&mut self) {
+        self.eval("redis.call('FLUSHDB')", 0);
+        self.eval("redis.call('SELECT', 1) for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', k, k, 'DB', 0) end", 0);
+    }
+
+    fn eval(&mut self, script: &str, empties: u8) {
+        let Engine::Redis(server) = &self.engine else { panic!("only Redis falls back") };
+        let empty = if empties > 0 {
+            format!("redis.call('SELECT', {empties}) redis.call('FLUSHDB') redis.call('SELECT', 0) ")
+        } else {
+            String::new()
+        };
+        let said = server.say(&format!("EVAL \"{empty}{script}\" 0"));
+        assert!(said.as_deref().is_some_and(|said| said.starts_with("$-1")), "{said:?}");
+    }
+
+    pub(super) async fn restore(&mut self, places: &[(Number, Option<IdentityHash>)]) -> Restored {
+        let restored = self.store.restore(&self.room, self.seen, places).await.unwrap();
+        self.saw(&restored.snapshot);
+        restored
     }
 
     pub(super) fn now(&self) -> Micros {

@@ -53,7 +53,7 @@ pub(super) async fn presence_is_what_its_rules_say(stage: &mut Stage) {
             let told = heard(&asking, &left, version);
             let got = stage.store.presence(&stage.room, stage.seen, &told).await.unwrap();
             let wanted =
-                pure.tell(stage.now(), Around::of(&snapshot, got.use_from.since(stage.now())), &told);
+                pure.tell(stage.now(), &Around::of(&snapshot, got.use_from.since(stage.now())), &told);
             assert_eq!(plain(got.clone()), plain(wanted), "seed {seed}, step {step}");
             version = got.version;
         }

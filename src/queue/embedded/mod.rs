@@ -19,8 +19,12 @@ use tokio::sync::{mpsc, oneshot};
 use self::verbs::{Reply, Request, Verb};
 use self::writer::{Message, Opener, Writer};
 use super::presence::{Heard, Shown};
-use super::{Advanced, Clock, JoinBatch, Place, QueueStore, Seen, Settings, StoreError, system_clock};
-use crate::room::{Control, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed};
+use super::{
+    Advanced, Clock, JoinBatch, Place, QueueStore, Restored, Seen, Settings, StoreError, system_clock,
+};
+use crate::room::{
+    Control, IdentityHash, Joined, Lineage, Number, RoomId, Rules, Snapshot, StayReport, Stayed,
+};
 
 /// Most calls that wait for the writer; more are refused at once.
 const QUEUE_MAX: usize = 4096;
@@ -114,6 +118,18 @@ impl QueueStore for EmbeddedStore {
 
     async fn leave(&self, room: &RoomId, seen: Seen, numbers: &[Number]) -> Result<Snapshot, StoreError> {
         self.snapshot_after(room, seen, Verb::Leave(numbers.to_vec())).await
+    }
+
+    async fn restore(
+        &self,
+        room: &RoomId,
+        seen: Seen,
+        places: &[(Number, Option<IdentityHash>)],
+    ) -> Result<Restored, StoreError> {
+        match self.ask(room, seen, Verb::Restore(places.to_vec())).await? {
+            Reply::Restored(restored) => Ok(restored),
+            _ => Err(crossed()),
+        }
     }
 
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {

@@ -7,11 +7,12 @@ use tokio::sync::oneshot;
 
 use super::remembered::Remembered;
 use crate::queue::presence::{Around, Heard, Presence, Shown};
-use crate::queue::{Advanced, JoinBatch, Seen, StoreError};
+use crate::queue::{Advanced, JoinBatch, Restored, Seen, StoreError};
 #[cfg(test)]
 use crate::room::mutation::{self, Mutation};
 use crate::room::{
-    Control, JoinOutcome, Joined, Lineage, Micros, Number, Room, RoomId, Rules, Snapshot, StayReport, Stayed,
+    Control, IdentityHash, JoinOutcome, Joined, Lineage, Micros, Number, Room, RoomId, Rules, Snapshot,
+    StayReport, Stayed,
 };
 
 /// What a caller wants.
@@ -21,6 +22,7 @@ pub(in crate::queue) enum Verb {
     Join(JoinBatch),
     Advance(Vec<Number>),
     Leave(Vec<Number>),
+    Restore(Vec<(Number, Option<IdentityHash>)>),
     Stays(StayReport),
     Control(Box<Control>),
     Presence(Heard),
@@ -39,6 +41,7 @@ pub(in crate::queue) enum Reply {
     Snapshot(Snapshot),
     Joined(Joined),
     Advanced(Advanced),
+    Restored(Restored),
     Stayed(Stayed),
     Shown(Shown),
 }
@@ -66,12 +69,11 @@ pub(in crate::queue) fn apply(
     }
     let room = rooms.get_mut(&request.room).ok_or(StoreError::NoRoom)?;
     let before = room.snapshot();
-    #[cfg(test)]
-    let trusted = mutation::is(Mutation::OlderStoreAnswers);
-    #[cfg(not(test))]
-    let trusted = false;
-    if !trusted && request.seen > (Seen { epoch: before.epoch, version: before.version }) {
+    if room.is_behind(request.seen.epoch, request.seen.version) {
         return Err(StoreError::RolledBack);
+    }
+    if room.recovers(now) && waits(&request.verb) {
+        return Err(StoreError::Refused("what was lost is being put right".to_owned()));
     }
     match &request.verb {
         // Presence is not the room's: see below.
@@ -84,6 +86,10 @@ pub(in crate::queue) fn apply(
             let standings = room.advance(now, present);
             return Ok(Reply::Advanced(Advanced { standings, snapshot: room.snapshot() }));
         }
+        Verb::Restore(places) => {
+            let places = room.restore(now, places);
+            return Ok(Reply::Restored(Restored { places, snapshot: room.snapshot() }));
+        }
         Verb::Stays(report) => return Ok(Reply::Stayed(room.stays(now, report))),
         Verb::Leave(numbers) => room.leave(now, numbers),
         // A flush to the lineage that the room already has is the repeat of one that was done.
@@ -91,6 +97,15 @@ pub(in crate::queue) fn apply(
         Verb::Control(change) => room.control(now, change),
     }
     Ok(Reply::Snapshot(room.snapshot()))
+}
+
+/// What has to wait until a loss is put right.
+fn waits(verb: &Verb) -> bool {
+    match verb {
+        Verb::Join(_) => true,
+        Verb::Control(change) => !matches!(**change, Control::StockRead { .. }),
+        _ => false,
+    }
 }
 
 /// Takes what was heard, and tells who is there.
@@ -107,7 +122,7 @@ pub(super) fn presence(
     }
     let there = there.entry(request.room.clone()).or_default();
     // One instance alone has this store, so a version can be used at once.
-    Ok(Reply::Shown(there.tell(now, Around::of(&room, Duration::ZERO), heard)))
+    Ok(Reply::Shown(there.tell(now, &Around::of(&room, Duration::ZERO), heard)))
 }
 
 /// A batch of joins; a repeat gets the numbers of the first time, with their standing of now.

@@ -16,7 +16,7 @@ use super::remembered::Remembered;
 use super::verbs::{self, Reply, Request, Verb};
 use crate::queue::presence::{Kept, Presence};
 use crate::queue::{Clock, StoreError};
-use crate::room::{Number, Room, RoomId};
+use crate::room::{Loss, Number, Room, RoomId};
 
 /// Most joins in one commit.
 const JOINS_MAX: usize = 1000;
@@ -157,7 +157,7 @@ impl Open {
         let (disk, mut rooms, kept) = Disk::load(opener()?)?;
         for room in rooms.values_mut() {
             let at = room.snapshot();
-            room.take_over(clock(), at.last, at.admitted);
+            room.take_over(clock(), Loss::Nothing, (at.last, at.admitted), None);
         }
         let all = rooms.keys().cloned().collect();
         let restored = |(id, kept): (&RoomId, &Kept)| (id.clone(), Presence::restored(kept.clone()));

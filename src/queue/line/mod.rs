@@ -5,6 +5,7 @@
 
 mod joins;
 mod left;
+mod lost;
 mod news;
 mod presence;
 mod stays;
@@ -23,6 +24,7 @@ use crate::room::{
 };
 use joins::JoinRequest;
 use left::Left;
+use lost::Lost;
 use presence::Presence;
 pub use presence::There;
 use stays::Stays;
@@ -57,6 +59,7 @@ pub struct Line {
     store: Arc<dyn QueueStore>,
     known: Arc<Known>,
     left: Left,
+    lost: Lost,
     joins: mpsc::Sender<JoinRequest>,
     asks: mpsc::Sender<Ask>,
     news: watch::Receiver<u64>,
@@ -85,8 +88,20 @@ impl Line {
         tasks.spawn(exchange);
         let (told, news) = watch::channel(0);
         tasks.spawn(news::run(Arc::clone(&known), told));
-        let left = Left::default();
-        Arc::new(Self { settings, store, known, left, joins, asks, news, stays, presence, _tasks: tasks })
+        let (left, lost) = (Left::default(), Lost::default());
+        Arc::new(Self {
+            settings,
+            store,
+            known,
+            left,
+            lost,
+            joins,
+            asks,
+            news,
+            stays,
+            presence,
+            _tasks: tasks,
+        })
     }
 
     /// The room.
@@ -139,6 +154,33 @@ impl Line {
         let ask = Ask { number, until: tokio::time::Instant::now() + patience, reply };
         self.asks.try_send(ask).map_err(|_| StoreError::Refused("too many asks at once".into()))?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// The place of a ticket of this life of the room. If the store may have lost it, it is put back first: the
+    /// ticket's own number, unless the identity has another one by now.
+    ///
+    /// # Errors
+    /// As the store says; the place is kept all the same.
+    pub async fn place_of(
+        &self,
+        place: Number,
+        identity: Option<IdentityHash>,
+    ) -> Result<Number, StoreError> {
+        let Some(snapshot) = self.known.snapshot() else { return Ok(place) };
+        if !self.lost.asks(&snapshot, place, identity) {
+            return Ok(place);
+        }
+        match self.store.restore(self.room(), self.known.seen(), &[(place, identity)]).await {
+            Ok(restored) => {
+                let snapshot = self.known.learn(restored.snapshot);
+                self.lost.shown(&snapshot, place);
+                Ok(restored.places.first().copied().unwrap_or(place))
+            }
+            Err(error) => {
+                self.known.failed(&error);
+                Err(error)
+            }
+        }
     }
 
     /// Gives a place up.

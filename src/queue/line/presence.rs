@@ -13,7 +13,7 @@ use super::LineSettings;
 use super::view::Known;
 use crate::queue::QueueStore;
 use crate::queue::presence::{Bits, Heard, Ranked, Shown};
-use crate::room::{Lineage, Micros, Number, Snapshot};
+use crate::room::{Lineage, Micros, Number, Snapshot, Voids};
 
 /// Between two calls. One instance in a second makes the next version, whichever comes first.
 const EVERY: Duration = Duration::from_secs(1);
@@ -36,26 +36,27 @@ pub struct There {
 impl There {
     /// How many who are shown stand before a number; newcomers that this version does not know count.
     #[must_use]
-    pub fn ahead(&self, number: Number) -> u64 {
-        self.before(&self.shown, number)
+    pub fn ahead(&self, number: Number, voids: &Voids) -> u64 {
+        self.before(&self.shown, number, voids)
     }
 
     /// How many of those before a number were heard of lately: who will probably be there when the turn comes.
     #[must_use]
-    pub fn live_ahead(&self, number: Number) -> u64 {
-        self.before(&self.live, number)
+    pub fn live_ahead(&self, number: Number, voids: &Voids) -> u64 {
+        self.before(&self.live, number, voids)
     }
 
     /// How many wait, up to the last number that was handed out.
     #[must_use]
-    pub fn waiting(&self, last: Number) -> u64 {
-        self.before(&self.live, Number(last.0 + 1))
+    pub fn waiting(&self, last: Number, voids: &Voids) -> u64 {
+        self.before(&self.live, Number(last.0 + 1), voids)
     }
 
-    fn before(&self, map: &Ranked, number: Number) -> u64 {
+    fn before(&self, map: &Ranked, number: Number, voids: &Voids) -> u64 {
         let known = map.between(self.frontier, Number(number.0.min(self.last.0 + 1)));
-        let unknown = number.0.saturating_sub(1).saturating_sub(self.last.0.max(self.frontier.0));
-        known + unknown
+        let (from, to) = (self.last.max(self.frontier), Number(number.0.saturating_sub(1)));
+        let unknown = to.0.saturating_sub(from.0);
+        known + unknown.saturating_sub(voids.between(from, to))
     }
 }
 

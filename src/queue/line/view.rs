@@ -41,7 +41,7 @@ impl View {
     #[must_use]
     pub fn position(&self, number: Number) -> Option<u64> {
         let snapshot = self.snapshot.as_deref()?;
-        let counted = self.there.as_ref().map(|there| there.ahead(number) + 1);
+        let counted = self.there.as_ref().map(|there| there.ahead(number, &snapshot.voids) + 1);
         Some(counted.unwrap_or_else(|| snapshot.position(number)))
     }
 
@@ -49,14 +49,15 @@ impl View {
     #[must_use]
     pub fn waiting(&self) -> Option<u64> {
         let snapshot = self.snapshot.as_deref()?;
-        Some(self.there.as_ref().map_or_else(|| snapshot.waiting(), |there| there.waiting(snapshot.last)))
+        let counted = self.there.as_ref().map(|there| there.waiting(snapshot.last, &snapshot.voids));
+        Some(counted.unwrap_or_else(|| snapshot.waiting()))
     }
 
     /// How many before a number will probably be there when the turn comes.
     #[must_use]
     pub fn live_ahead(&self, number: Number) -> Option<u64> {
         let snapshot = self.snapshot.as_deref()?;
-        let live = self.there.as_ref().map(|there| there.live_ahead(number));
+        let live = self.there.as_ref().map(|there| there.live_ahead(number, &snapshot.voids));
         Some(live.unwrap_or_else(|| snapshot.position(number) - 1))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::{Bits, EVERY, Heard, LEFT_KEPT_MAX, PARTS, STRIDE_MAX, Shown, YOUNG};
-use crate::room::{DrawStage, Micros, Number, Snapshot};
+use crate::room::{DrawStage, Micros, Number, Snapshot, Voids};
 
 /// More versions than are ever made between two that are written down.
 const VERSIONS_UNKEPT: u64 = 1 << 30;
@@ -35,7 +35,7 @@ pub struct Presence {
 }
 
 /// The room as far as it matters here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Around {
     /// F.
     pub frontier: Number,
@@ -43,6 +43,8 @@ pub struct Around {
     pub last: Number,
     /// The places of the lobby that were drawn: those after the first up to the second.
     pub drawn: Option<(Number, Number)>,
+    /// Numbers that nobody was told of: they are not there.
+    pub voids: Voids,
     /// How long before its use a version is made: so that all instances have it, where there may be several.
     pub ahead: Duration,
 }
@@ -51,16 +53,22 @@ impl Around {
     /// What a snapshot says of it.
     #[must_use]
     pub fn of(snapshot: &Snapshot, ahead: Duration) -> Self {
-        let Snapshot { frontier, last, draw, .. } = snapshot;
+        let Snapshot { frontier, last, draw, voids, .. } = snapshot;
         let drawn = draw.stage == DrawStage::Drawn;
         let to = Number(draw.base.0 + draw.size);
-        Self { frontier: *frontier, last: *last, drawn: drawn.then_some((draw.base, to)), ahead }
+        Self {
+            frontier: *frontier,
+            last: *last,
+            drawn: drawn.then_some((draw.base, to)),
+            voids: voids.clone(),
+            ahead,
+        }
     }
 }
 
 impl Presence {
     /// Takes what an instance heard; makes the next version if that is due.
-    pub fn tell(&mut self, now: Micros, room: Around, told: &Heard) -> Shown {
+    pub fn tell(&mut self, now: Micros, room: &Around, told: &Heard) -> Shown {
         let part_us = told.part_us();
         if self.version == 0 {
             (self.birth, self.last) = (room.frontier, room.frontier);
@@ -117,7 +125,7 @@ impl Presence {
     }
 
     /// A draw gave the places of the lobby their numbers, in another order: all of them count as heard of just now.
-    fn follow_draw(&mut self, room: Around, part_us: u64) {
+    fn follow_draw(&mut self, room: &Around, part_us: u64) {
         let Some((from, to)) = room.drawn.filter(|(_, to)| *to != self.drawn) else { return };
         self.drawn = to;
         self.parts.clear();
@@ -144,7 +152,7 @@ impl Presence {
         self.parts.iter_mut().for_each(|(_, bits)| bits.clear(number));
     }
 
-    fn fold(&mut self, now: Micros, room: Around, part_us: u64) {
+    fn fold(&mut self, now: Micros, room: &Around, part_us: u64) {
         if self.version > 0 {
             self.clock += micros(now.since(self.made).min(STRIDE_MAX));
         }
@@ -153,8 +161,12 @@ impl Presence {
         self.parts.retain(|(part, _)| *part >= oldest);
         self.live = Bits::at(0);
         self.parts.iter().for_each(|(_, heard)| self.live.or(heard));
-        self.live.fill(young, room.last);
-        self.shown.fill(self.last, room.last);
+        for (from, to) in told(&room.voids, young, room.last) {
+            self.live.fill(from, to);
+        }
+        for (from, to) in told(&room.voids, self.last, room.last) {
+            self.shown.fill(from, to);
+        }
         for number in std::mem::take(&mut self.left) {
             self.forget(number);
             if number > young {
@@ -180,6 +192,18 @@ impl Presence {
         self.ages.push_back((self.clock, last));
         young
     }
+}
+
+/// The numbers after `from` up to `to` that somebody was told of, as ranges.
+fn told(voids: &Voids, from: Number, to: Number) -> Vec<(Number, Number)> {
+    let mut told = Vec::new();
+    let mut begins = from;
+    for (first, last) in voids.ranges().iter().filter(|(first, last)| *last > from && *first < to) {
+        told.push((begins, (*first).min(to)));
+        begins = begins.max(*last);
+    }
+    told.push((begins, to));
+    told
 }
 
 /// What of a room's presence has to outlive a restart.

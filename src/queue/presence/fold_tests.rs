@@ -37,7 +37,13 @@ fn told(numbers: &[u64], left: &[u64], version: u64) -> Heard {
 }
 
 fn around(frontier: u64, last: u64) -> Around {
-    Around { frontier: Number(frontier), last: Number(last), drawn: None, ahead: Duration::ZERO }
+    Around {
+        frontier: Number(frontier),
+        last: Number(last),
+        drawn: None,
+        voids: Voids::default(),
+        ahead: Duration::ZERO,
+    }
 }
 
 /// A position as an instance tells it.
@@ -87,8 +93,8 @@ fn one_history(seed: u64) {
         }
         // Two instances tell their halves; the first of them makes the version.
         let (one, two): (Vec<u64>, Vec<u64>) = asked.iter().partition(|n| *n % 3 == 0);
-        presence.tell(Micros(now), around(frontier, last), &told(&one, &left, 0));
-        let seen = presence.tell(Micros(now + 1000), around(frontier, last), &told(&two, &[], 0));
+        presence.tell(Micros(now), &around(frontier, last), &told(&one, &left, 0));
+        let seen = presence.tell(Micros(now + 1000), &around(frontier, last), &told(&two, &[], 0));
         if dice.below(40) == 0 {
             presence = Presence::restored(presence.kept());
         }
@@ -110,9 +116,9 @@ fn one_history(seed: u64) {
         people.range(frontier + 1..).filter(|(_, p)| p.gone.is_none()).map(|(n, _)| *n).collect();
     for _ in 0..90 {
         now += SECOND;
-        presence.tell(Micros(now), around(frontier, last), &told(&there, &[], 0));
+        presence.tell(Micros(now), &around(frontier, last), &told(&there, &[], 0));
     }
-    let seen = presence.tell(Micros(now + 1), around(frontier, last), &told(&[], &[], 0));
+    let seen = presence.tell(Micros(now + 1), &around(frontier, last), &told(&[], &[], 0));
     for (ahead, number) in there.iter().enumerate() {
         assert_eq!(position(&seen, *number), ahead as u64 + 1, "seed {seed}: {number}");
     }
@@ -124,7 +130,7 @@ fn one_history(seed: u64) {
 fn a_number_counts_from_joining_and_then_while_it_is_heard_of() {
     let mut presence = Presence::default();
     let mut at = |second: u64, heard: &[u64], left: &[u64]| {
-        presence.tell(Micros((100 + second) * SECOND), around(0, 3), &told(heard, left, 0))
+        presence.tell(Micros((100 + second) * SECOND), &around(0, 3), &told(heard, left, 0))
     };
     assert_eq!(position(&at(0, &[], &[]), 3), 3);
     assert_eq!(position(&at(1, &[], &[1]), 3), 2, "who leaves is not counted in the next version");
@@ -145,9 +151,9 @@ fn a_number_counts_from_joining_and_then_while_it_is_heard_of() {
 fn an_outage_makes_nobody_absent() {
     let mut presence = Presence::default();
     for second in 0..30 {
-        presence.tell(Micros((100 + second) * SECOND), around(0, 2), &told(&[1, 2], &[], 0));
+        presence.tell(Micros((100 + second) * SECOND), &around(0, 2), &told(&[1, 2], &[], 0));
     }
-    let seen = presence.tell(Micros(10_000 * SECOND), around(0, 2), &told(&[], &[], 0));
+    let seen = presence.tell(Micros(10_000 * SECOND), &around(0, 2), &told(&[], &[], 0));
     assert_eq!(position(&seen, 2), 2);
 }
 
@@ -155,9 +161,9 @@ fn an_outage_makes_nobody_absent() {
 fn after_a_draw_all_of_the_lobby_count_anew() {
     let mut presence = Presence::default();
     for second in 0..30 {
-        presence.tell(Micros((100 + second) * SECOND), around(0, 9), &told(&[5], &[], 0));
+        presence.tell(Micros((100 + second) * SECOND), &around(0, 9), &told(&[5], &[], 0));
     }
     let drawn = Around { drawn: Some((Number(0), Number(9))), ..around(0, 9) };
-    let seen = presence.tell(Micros(131 * SECOND), drawn, &told(&[], &[], 0));
+    let seen = presence.tell(Micros(131 * SECOND), &drawn, &told(&[], &[], 0));
     assert_eq!(position(&seen, 9), 9);
 }

@@ -5,8 +5,8 @@ use redis::Value;
 use crate::queue::StoreError;
 use crate::queue::presence::{Bits, Shown};
 use crate::room::{
-    Admission, Draw, DrawStage, Forced, JoinOutcome, Lineage, Micros, Number, Overrides, Rules, Seed,
-    Snapshot, Standing, Stock,
+    Admission, Draw, DrawStage, Evidence, Forced, JoinOutcome, Lineage, Micros, Number, Overrides, Rules,
+    Seed, Snapshot, Standing, Stock, Voids,
 };
 
 const WAITING: i64 = 0;
@@ -14,12 +14,16 @@ const LAPSED: i64 = -1;
 const LEFT: i64 = -2;
 const UNKNOWN: i64 = -3;
 
+const RECOVERING: &str = "the store may have lost its last writes, and what was lost is being put right; try again in a few seconds";
+
 /// What a script says before anything else.
 pub(super) enum Answer {
     /// Done; the parts after the word.
     Done(Parts),
     /// The epoch began on another server, whose id this is.
     OtherOwner(String),
+    /// Writes that the caller has seen are not there; the id of the server that the epoch began on.
+    Behind(String),
     /// The settings have changed since they were read.
     Stale,
     /// The draw is due, and needs the numbers of these places first.
@@ -31,9 +35,9 @@ pub(super) enum Answer {
 /// The parts of an answer, taken in order.
 pub(super) struct Parts(std::vec::IntoIter<Value>);
 
-/// A snapshot, and the version of the settings that it was made with.
+/// A snapshot with what comes along, and the version of the settings that it was made with.
 pub(super) struct Read {
-    pub(super) snapshot: Snapshot,
+    pub(super) seen: Evidence,
     pub(super) settings: u64,
 }
 
@@ -47,7 +51,8 @@ pub(super) fn sort(value: Value) -> Result<Answer, StoreError> {
         "DRAW" => Ok(Answer::DrawDue(parts)),
         "MAP" => Ok(Answer::Unmapped(parts)),
         "NOROOM" => Err(StoreError::NoRoom),
-        "ROLLBACK" => Err(StoreError::RolledBack),
+        "ROLLBACK" => Ok(Answer::Behind(parts.text()?)),
+        "WAIT" => Err(StoreError::Refused(RECOVERING.to_owned())),
         "LEASE" => Err(StoreError::Refused(
             "more joins than numbers that are safely on disk; try again in a few seconds".to_owned(),
         )),
@@ -98,7 +103,8 @@ impl Parts {
         let (paused, reason) = (paused(&p.text()?)?, p.text()?);
         let mut place = || p.number().map(Number);
         let (last, called, due, frontier, lapsed) = (place()?, place()?, place()?, place()?, place()?);
-        let (reach, admitted, granted) = (p.number()?, p.number()?, p.number()?);
+        let (reach, slots_to) = (p.number()?, Micros(p.number()?));
+        let (admitted, granted) = (p.number()?, p.number()?);
         let (active, departed, ended_to) = (p.number()?, p.number()?, p.number()?);
         let (revoked_before, stock) = (Micros(p.number()?), p.stock()?);
         let file: Rules = json(&p.text()?)?;
@@ -107,6 +113,9 @@ impl Parts {
         let settings = p.number()?;
         let forced = forced(&p.text()?)?;
         let draw = p.draw()?;
+        let (voids, lost) = (ranges(&p.text()?)?, ranges(&p.text()?)?);
+        let (last_may_be, admitted_may_be) = (Number(p.number()?), p.number()?);
+        let admitted_may_be = if rules.max_total.is_some() { admitted_may_be } else { admitted };
         let phase = rules.schedule.phase(forced, paused, draw.stage, now);
         let snapshot = Snapshot {
             lineage,
@@ -122,7 +131,10 @@ impl Parts {
             due,
             frontier,
             lapsed,
+            voids,
+            lost,
             reach,
+            slots_to,
             admitted,
             granted,
             active,
@@ -134,7 +146,8 @@ impl Parts {
             overrides,
             rules_written: file,
         };
-        Ok(Read { snapshot, settings })
+        let seen = Evidence { snapshot, paused, last: last_may_be, admitted: admitted_may_be };
+        Ok(Read { seen, settings })
     }
 
     /// A version of who is there, with its bitmaps if the caller had another.
@@ -209,6 +222,18 @@ impl Parts {
         Ok((ended, self.number()?))
     }
 
+    /// Pairs of index, from 1, and place: who has another place than was asked for.
+    pub(super) fn moved(&mut self, asked: impl Iterator<Item = Number>) -> Result<Vec<Number>, StoreError> {
+        let mut places: Vec<Number> = asked.collect();
+        let mut list = self.list()?;
+        while list.0.len() > 0 {
+            let index = usize::try_from(list.number()?).unwrap_or(0).wrapping_sub(1);
+            let place = Number(list.number()?);
+            *places.get_mut(index).ok_or_else(|| garbled("a place of nobody"))? = place;
+        }
+        Ok(places)
+    }
+
     /// A code, and what follows it for the admitted.
     fn standing(&mut self, number: Number) -> Result<Standing, StoreError> {
         match self.signed()? {
@@ -277,6 +302,16 @@ fn refused(word: u8) -> Option<JoinOutcome> {
         b'x' => Some(JoinOutcome::Closed),
         _ => None,
     }
+}
+
+/// `from:to from:to`: numbers after the first up to the second.
+fn ranges(text: &str) -> Result<Voids, StoreError> {
+    let range = |text: &str| {
+        let (from, to) = text.split_once(':')?;
+        Some((Number(from.parse().ok()?), Number(to.parse().ok()?)))
+    };
+    let all = text.split_ascii_whitespace().map(|text| range(text).ok_or_else(|| garbled("a range")));
+    Ok(Voids::of(all.collect::<Result<_, _>>()?))
 }
 
 fn paused(text: &str) -> Result<bool, StoreError> {

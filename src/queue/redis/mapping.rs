@@ -17,7 +17,7 @@ impl RedisStore {
         call.arg(map);
         match super::answer::sort(self.links.call(room, &call).await?)? {
             Answer::Done(mut parts) => {
-                let drawn = parts.snapshot()?.snapshot.draw.size;
+                let drawn = self.learned(room, &mut parts)?.draw.size;
                 tracing::info!(%room, drawn, "the lobby is drawn");
                 Ok(())
             }
@@ -47,7 +47,7 @@ impl RedisStore {
 /// The numbers of the places that a script asks for, as `read_map` in `draw.lua` reads them. `ahead`: as they will
 /// be once the draw is made.
 fn mapping(mut asked: Parts, ahead: bool) -> Result<String, StoreError> {
-    let mut draw = asked.snapshot()?.snapshot.draw;
+    let mut draw = asked.snapshot()?.seen.snapshot.draw;
     if ahead {
         draw.stage = crate::room::DrawStage::Drawn;
     }

@@ -8,6 +8,8 @@ mod address;
 mod answer;
 mod checks;
 mod cluster;
+#[cfg(test)]
+mod cut_off;
 mod dial;
 mod failure;
 #[cfg(test)]
@@ -17,12 +19,14 @@ mod links;
 #[cfg(test)]
 mod lost;
 mod mapping;
+mod memory;
 mod pace;
 mod request;
 mod say;
 mod scripts;
 mod sentinel;
 mod slots;
+mod takeover;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -34,12 +38,16 @@ use redis::{Script, ScriptInvocation};
 pub use self::address::{Address, BadAddress, MASK};
 use self::answer::{Answer, Parts, Read};
 use self::links::Links;
+use self::memory::Memory;
 use self::scripts::SCRIPTS;
 pub use self::tls::check_authorities;
 use super::presence::{Heard, Shown};
-use super::{Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Seen, Settings, StoreError};
+use super::{
+    Advanced, Clock, Durability, JoinBatch, Place, QueueStore, Restored, Seen, Settings, StoreError,
+};
 use crate::room::{
-    Control, EndCause, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot, StayReport, Stayed, Stock,
+    Control, EndCause, Evidence, IdentityHash, Joined, Lineage, Number, Overrides, RoomId, Rules, Snapshot,
+    StayReport, Stayed, Stock,
 };
 
 /// How often a verb is tried again after a takeover, or when the settings changed meanwhile.
@@ -49,8 +57,8 @@ const TRIES: usize = 5;
 pub struct RedisStore {
     links: Links,
     clock: Option<Clock>,
-    /// Whether numbers and admissions stay below durable ceilings, because the last second may be lost.
-    leased: bool,
+    durability: Durability,
+    memory: Memory,
 }
 
 impl RedisStore {
@@ -75,8 +83,8 @@ impl RedisStore {
         let Place::Redis(url) = &settings.place else {
             return Err(StoreError::Refused("store.url is no Redis address".to_owned()));
         };
-        let leased = settings.durability == Durability::Memory;
-        Ok(Self { links: Links::start(url, settings)?, clock, leased })
+        let (durability, memory) = (settings.durability, Memory::default());
+        Ok(Self { links: Links::start(url, settings)?, clock, durability, memory })
     }
 
     /// Waits for the first attempt to connect, at most a few times `timeout`, and says how things stand.
@@ -98,7 +106,7 @@ impl RedisStore {
 
     fn begin<'a>(&self, script: &'a Script, room: &RoomId, seen: Seen) -> ScriptInvocation<'a> {
         let now = self.clock.as_ref().map(|clock| clock());
-        request::begin(script, room, now, seen, self.leased)
+        request::begin(script, room, now, self.memory.seen(room, seen), self.durability)
     }
 
     /// Runs a verb; on a server that the epoch did not begin on, takes over first.
@@ -110,7 +118,8 @@ impl RedisStore {
     ) -> Result<Answer, StoreError> {
         for _ in 0..TRIES {
             match answer::sort(self.links.call(room, call).await?)? {
-                Answer::OtherOwner(owner) => self.take_over(room, seen, &owner).await?,
+                Answer::OtherOwner(owner) => self.take_over(room, &owner).await?,
+                Answer::Behind(owner) => self.recall(room, seen, &owner).await?,
                 Answer::DrawDue(parts) => self.make_draw(room, seen, parts).await?,
                 other => return Ok(other),
             }
@@ -118,24 +127,24 @@ impl RedisStore {
         Err(StoreError::Refused("the server was replaced again and again".to_owned()))
     }
 
-    async fn take_over(&self, room: &RoomId, seen: Seen, owner: &str) -> Result<(), StoreError> {
-        let mut call = self.begin(&SCRIPTS.takeover, room, seen);
-        call.arg(owner);
-        let mut parts = done(answer::sort(self.links.call(room, &call).await?)?)?;
-        let epoch = parts.snapshot()?.snapshot.epoch;
-        tracing::warn!(%room, epoch, "the store was started anew or replaced; the line goes on in a new epoch");
-        Ok(())
+    /// The snapshot of an answer, which is remembered.
+    fn learned(&self, room: &RoomId, parts: &mut Parts) -> Result<Snapshot, StoreError> {
+        let seen = parts.snapshot()?.seen;
+        self.memory.learn(room, &seen);
+        Ok(seen.snapshot)
     }
 
     async fn read(&self, room: &RoomId, seen: Seen) -> Result<Read, StoreError> {
         let call = self.begin(&SCRIPTS.read, room, seen);
-        done(self.run(room, seen, &call).await?)?.snapshot()
+        let read = done(self.run(room, seen, &call).await?)?.snapshot()?;
+        self.memory.learn(room, &read.seen);
+        Ok(read)
     }
 
     /// Changes rules or overrides: read, reckon here, and write if nobody else wrote in between.
     async fn settle(&self, room: &RoomId, seen: Seen, change: &Control) -> Result<Snapshot, StoreError> {
         for _ in 0..TRIES {
-            let Read { snapshot, settings } = self.read(room, seen).await?;
+            let Read { seen: Evidence { snapshot, .. }, settings } = self.read(room, seen).await?;
             let (file, overrides) = match change {
                 Control::Rules(rules) => (rules.clone(), snapshot.overrides),
                 Control::Set(patch) => (snapshot.rules_written, snapshot.overrides.patched(patch)),
@@ -146,7 +155,7 @@ impl RedisStore {
             call.arg("rules").arg(settings).arg(packed.file).arg(packed.overrides).arg(packed.numbers);
             match self.run(room, seen, &call).await? {
                 Answer::Stale => {}
-                other => return done(other)?.snapshot().map(|read| read.snapshot),
+                other => return self.learned(room, &mut done(other)?),
             }
         }
         Err(StoreError::Refused("the settings kept changing; try again".to_owned()))
@@ -156,9 +165,11 @@ impl RedisStore {
 fn done(answer: Answer) -> Result<Parts, StoreError> {
     match answer {
         Answer::Done(parts) => Ok(parts),
-        Answer::OtherOwner(_) | Answer::Stale | Answer::DrawDue(_) | Answer::Unmapped(_) => {
-            Err(StoreError::Garbled("an answer to something else".to_owned()))
-        }
+        Answer::OtherOwner(_)
+        | Answer::Behind(_)
+        | Answer::Stale
+        | Answer::DrawDue(_)
+        | Answer::Unmapped(_) => Err(StoreError::Garbled("an answer to something else".to_owned())),
     }
 }
 
@@ -168,7 +179,7 @@ impl QueueStore for RedisStore {
         let packed = request::pack(rules, &Overrides::default(), rules)?;
         let mut call = self.begin(&SCRIPTS.create, room, Seen::default());
         call.arg(lineage.0).arg(packed.file).arg(packed.overrides).arg(packed.numbers);
-        done(self.run(room, Seen::default(), &call).await?)?.snapshot().map(|read| read.snapshot)
+        self.learned(room, &mut done(self.run(room, Seen::default(), &call).await?)?)
     }
 
     async fn join(&self, room: &RoomId, seen: Seen, batch: &JoinBatch) -> Result<Joined, StoreError> {
@@ -182,7 +193,7 @@ impl QueueStore for RedisStore {
             call
         };
         let mut parts = self.run_mapped(room, seen, call).await?;
-        let snapshot = parts.snapshot()?.snapshot;
+        let snapshot = self.learned(room, &mut parts)?;
         Ok(Joined { outcomes: parts.outcomes(batch.entries.len(), &snapshot.draw)?, snapshot })
     }
 
@@ -192,7 +203,7 @@ impl QueueStore for RedisStore {
             call.arg(number.0);
         }
         let mut parts = done(self.run(room, seen, &call).await?)?;
-        let snapshot = parts.snapshot()?.snapshot;
+        let snapshot = self.learned(room, &mut parts)?;
         Ok(Advanced { standings: parts.standings(present)?, snapshot })
     }
 
@@ -205,7 +216,27 @@ impl QueueStore for RedisStore {
             }
             call
         };
-        self.run_mapped(room, seen, call).await?.snapshot().map(|read| read.snapshot)
+        self.learned(room, &mut self.run_mapped(room, seen, call).await?)
+    }
+
+    async fn restore(
+        &self,
+        room: &RoomId,
+        seen: Seen,
+        places: &[(Number, Option<IdentityHash>)],
+    ) -> Result<Restored, StoreError> {
+        let call = |map: &str| {
+            let mut call = self.begin(&SCRIPTS.restore, room, seen);
+            call.arg(map);
+            for (place, identity) in places {
+                let identity: &[u8] = identity.as_ref().map_or(&[], |identity| &identity.0);
+                call.arg(place.0).arg(identity);
+            }
+            call
+        };
+        let mut parts = self.run_mapped(room, seen, call).await?;
+        let snapshot = self.learned(room, &mut parts)?;
+        Ok(Restored { places: parts.moved(places.iter().map(|(place, _)| *place))?, snapshot })
     }
 
     async fn stays(&self, room: &RoomId, seen: Seen, report: &StayReport) -> Result<Stayed, StoreError> {
@@ -218,7 +249,7 @@ impl QueueStore for RedisStore {
             call.arg(number.0).arg(u8::from(*cause != EndCause::Operator));
         }
         let mut parts = done(self.run(room, seen, &call).await?)?;
-        let snapshot = parts.snapshot()?.snapshot;
+        let snapshot = self.learned(room, &mut parts)?;
         let until = parts.expiries(report.used.len())?;
         let (ended, log_to) = parts.log()?;
         Ok(Stayed { until, ended, log_to, snapshot })
@@ -269,7 +300,7 @@ impl QueueStore for RedisStore {
             }
             Control::Set(_) | Control::Rules(_) => return self.settle(room, seen, change).await,
         }
-        done(self.run(room, seen, &call).await?)?.snapshot().map(|read| read.snapshot)
+        self.learned(room, &mut done(self.run(room, seen, &call).await?)?)
     }
 
     async fn close(&self) {

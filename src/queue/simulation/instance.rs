@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::queue::conformance::chance::Chance;
 use crate::queue::{InstanceId, JoinBatch, Seen};
-use crate::room::{IdentityHash, Number, Snapshot};
+use crate::room::{Evidence, IdentityHash, Number, Snapshot};
 
 /// As in `line::joins` and `line::turns`.
 pub(super) const JOIN_WINDOW: u64 = 3_000;
@@ -50,6 +50,8 @@ pub(super) struct Instance {
     pub(super) id: InstanceId,
     pub(super) opened: bool,
     pub(super) known: Option<Arc<Snapshot>>,
+    /// How far numbers may have gone as of then.
+    ceiling: Number,
     pub(super) read_at: u64,
     sequence: u64,
     pub(super) joining: Vec<(Asker, Option<IdentityHash>)>,
@@ -72,6 +74,7 @@ impl Instance {
             id: InstanceId(chance.next()),
             opened: false,
             known: None,
+            ceiling: Number(0),
             read_at: 0,
             sequence: 0,
             joining: Vec::new(),
@@ -87,13 +90,20 @@ impl Instance {
         self.known.as_deref().map(seen_of).unwrap_or_default()
     }
 
+    /// What it can tell a store that has lost writes.
+    pub(super) fn evidence(&self) -> Option<Evidence> {
+        let snapshot = self.known.as_deref()?.clone();
+        Some(Evidence { last: self.ceiling, ..Evidence::of(snapshot) })
+    }
+
     pub(super) fn fresh(&self, at: u64) -> bool {
         self.known.is_some() && at <= self.read_at + FRESH
     }
 
     /// Takes a snapshot in, unless a newer one came first.
-    pub(super) fn learn(&mut self, at: u64, snapshot: Snapshot) -> Arc<Snapshot> {
+    pub(super) fn learn(&mut self, at: u64, snapshot: Snapshot, ceiling: Number) -> Arc<Snapshot> {
         self.read_at = at;
+        self.ceiling = self.ceiling.max(ceiling);
         let snapshot = Arc::new(snapshot);
         if self.known.as_deref().is_none_or(|old| seen_of(old) <= seen_of(&snapshot)) {
             self.known = Some(Arc::clone(&snapshot));

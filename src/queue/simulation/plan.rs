@@ -16,6 +16,8 @@ pub(super) const SECOND: u64 = 1_000_000;
 pub(super) enum Kept {
     /// The last seconds may go; numbers stay below ceilings.
     Memory,
+    /// What a replica lags behind by may go, which is more than ceilings cover: instances tell what they saw.
+    Lagging,
     /// Whatever was acknowledged is kept: on the disk, or on the replica that takes over.
     Acknowledged,
 }
@@ -100,7 +102,7 @@ pub(super) enum Fault {
         mute: u64,
         /// Whether that work is kept.
         keeps: bool,
-        /// With [`Kept::Memory`]: how much of the time before is lost.
+        /// Unless with [`Kept::Acknowledged`]: how much of the time before is lost.
         loses: u64,
         down: u64,
     },

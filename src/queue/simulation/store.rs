@@ -10,13 +10,13 @@ use super::plan::Kept;
 use crate::queue::embedded::remembered::Remembered;
 use crate::queue::embedded::verbs::{self, Reply, Request, Verb};
 use crate::queue::{Seen, StoreError};
-use crate::room::{Micros, Room, RoomId, Snapshot};
+use crate::room::{Evidence, Loss, Micros, Number, Room, RoomId, Snapshot};
 
 /// The moment at which every sale begins, on the store's clock.
 pub(super) const START: u64 = 1_790_000_000_000_000;
 /// How often a state is kept to fall back to, and how many of them.
 const KEEP_EVERY: u64 = 150_000;
-const KEPT_MOST: usize = 12;
+const KEPT_MOST: usize = 60;
 
 /// Everything that a server holds.
 #[derive(Clone, Default)]
@@ -70,7 +70,7 @@ impl Store {
             mood: Mood::Well,
             taken_in: Vec::new(),
             kept,
-            live: State::default(),
+            live: State { ceilings: Ceilings::new(kept), ..State::default() },
             past: VecDeque::new(),
             heard: None,
             server: 0,
@@ -92,13 +92,18 @@ impl Store {
         self.live.rooms.get(&self.room)
     }
 
-    /// Does a verb at the true time `at`.
-    pub(super) fn call(&mut self, at: u64, seen: Seen, verb: &Verb) -> Done {
+    /// How far numbers may go before the next ceiling is in force.
+    pub(super) fn ceiling(&self, last: Number) -> Number {
+        if self.kept == Kept::Acknowledged { last } else { self.live.ceilings.pending().max(last) }
+    }
+
+    /// Does a verb at the true time `at`, for a caller with this to tell.
+    pub(super) fn call(&mut self, at: u64, evidence: Option<&Evidence>, seen: Seen, verb: &Verb) -> Done {
         self.keep(at);
         let now = self.clock(at);
-        let taken_over = !matches!(verb, Verb::Create(..)) && self.take_over(now, seen);
+        let taken_over = !matches!(verb, Verb::Create(..)) && self.take_over(now, seen, evidence);
         let state = &mut self.live;
-        if let (Kept::Memory, Some(room)) = (self.kept, state.rooms.get(&self.room)) {
+        if let Some(room) = state.rooms.get(&self.room).filter(|_| self.kept != Kept::Acknowledged) {
             let joining = if let Verb::Join(batch) = verb { batch.entries.len() as u64 } else { 0 };
             let snapshot = room.snapshot();
             state.ceilings.raise(now, &snapshot, joining);
@@ -116,29 +121,29 @@ impl Store {
         Done { answer, taken_over }
     }
 
-    /// A server that the epoch did not begin on begins another, unless it is older than the caller knows.
-    fn take_over(&mut self, now: Micros, seen: Seen) -> bool {
-        if self.live.owner == self.server {
-            return false;
-        }
+    /// A server that the epoch did not begin on begins another, and takes up what the caller has seen of the last.
+    fn take_over(&mut self, now: Micros, seen: Seen, evidence: Option<&Evidence>) -> bool {
         let Some(room) = self.live.rooms.get_mut(&self.room) else { return false };
-        let Snapshot { epoch, version, last, admitted, .. } = room.snapshot();
-        let older = seen > (Seen { epoch, version }) && !older_is_trusted();
-        if older {
+        let behind = room.is_behind(seen.epoch, seen.version);
+        if self.live.owner == self.server {
+            evidence.filter(|_| behind).into_iter().for_each(|evidence| room.recall(now, evidence));
             return false;
         }
+        let Snapshot { last, admitted, .. } = room.snapshot();
         self.live.owner = self.server;
+        let loss = if self.kept == Kept::Acknowledged { Loss::Unlikely } else { Loss::Possible };
         let (last, admitted) = match self.kept {
-            Kept::Memory => self.live.ceilings.highest(now, last, admitted),
             Kept::Acknowledged => (last, admitted),
+            Kept::Lagging => (self.live.ceilings.highest(now, last, admitted).0, admitted),
+            Kept::Memory => self.live.ceilings.highest(now, last, admitted),
         };
-        room.take_over(now, last, admitted);
+        room.take_over(now, loss, (last, admitted), evidence);
         true
     }
 
     fn keep(&mut self, at: u64) {
         let old = self.past.back().is_none_or(|(kept, _)| kept + KEEP_EVERY <= at);
-        if self.may_lose && self.kept == Kept::Memory && old {
+        if self.may_lose && self.kept != Kept::Acknowledged && old {
             self.past.push_back((at, self.live.clone()));
             if self.past.len() > KEPT_MOST {
                 self.past.pop_front();
@@ -158,7 +163,7 @@ impl Store {
         self.server += 1;
         let heard = self.heard.take();
         let past = std::mem::take(&mut self.past);
-        if self.kept == Kept::Memory && loses > 0 {
+        if self.kept != Kept::Acknowledged && loses > 0 {
             let old = past.iter().rposition(|(kept, _)| kept + loses <= at).unwrap_or(0);
             if let Some((kept, state)) = past.into_iter().nth(old) {
                 self.live = state;
@@ -173,8 +178,4 @@ impl Store {
             _ => at + 1,
         }
     }
-}
-
-fn older_is_trusted() -> bool {
-    crate::room::mutation::is(crate::room::mutation::Mutation::OlderStoreAnswers)
 }

@@ -1,12 +1,14 @@
 //! What visitors ask of instances, and what they are told.
 
+use std::sync::Arc;
+
 use super::instance::{ASK_WINDOW, Ask, Asker, TIMEOUT};
 use super::plan::Habit;
 use super::visitor::{Intent, other_tabs};
 use super::world::{Call, Ev, For, World};
 use crate::queue::StoreError;
 use crate::queue::embedded::verbs::{Reply, Verb};
-use crate::room::{EndCause, JoinOutcome, Number, Standing, StayReport};
+use crate::room::{EndCause, JoinOutcome, Number, Snapshot, Standing, StayReport};
 
 /// The longest poll interval.
 const POLL_MAX: u64 = 15_000_000;
@@ -104,6 +106,11 @@ impl World<'_> {
         self.send(i, For::Nobody, Verb::Stays(report));
     }
 
+    fn learn(&mut self, i: usize, snapshot: Snapshot) -> Arc<Snapshot> {
+        let ceiling = self.store.ceiling(snapshot.last);
+        self.instances[i].learn(self.at, snapshot, ceiling)
+    }
+
     /// An answer, or that there is none.
     pub(super) fn finish(&mut self, call: usize, answer: Result<Reply, StoreError>) {
         let Call { instance: i, life, sent, repeated, over, .. } = self.calls[call];
@@ -120,15 +127,18 @@ impl World<'_> {
             (For::Joins(askers), answer) => self.joined(i, askers, answer),
             (For::Turns(present), answer) => self.turned(i, &present, answer),
             (For::Leaver(asker), Ok(Reply::Snapshot(snapshot))) => {
-                let _known = self.instances[i].learn(self.at, snapshot);
+                let _known = self.learn(i, snapshot);
                 self.visitors[asker.0].gone = true;
             }
             (For::Leaver(asker), _) => self.try_again(asker),
             (For::Operator, Ok(Reply::Snapshot(snapshot))) => {
-                let _known = self.instances[i].learn(self.at, snapshot);
+                let _known = self.learn(i, snapshot);
+            }
+            (For::Nobody, Ok(Reply::Restored(restored))) => {
+                let _known = self.learn(i, restored.snapshot);
             }
             (For::Nobody, Ok(Reply::Stayed(stayed))) => {
-                let _known = self.instances[i].learn(self.at, stayed.snapshot);
+                let _known = self.learn(i, stayed.snapshot);
             }
             (For::Operator | For::Nobody, _) => {}
         }
@@ -136,7 +146,7 @@ impl World<'_> {
 
     fn opened(&mut self, i: usize, answer: Result<Reply, StoreError>) {
         if let Ok(Reply::Snapshot(snapshot)) = answer {
-            let _known = self.instances[i].learn(self.at, snapshot);
+            let _known = self.learn(i, snapshot);
             self.instances[i].opened = true;
             return self.cycle_in(i, ASK_WINDOW);
         }
@@ -150,7 +160,7 @@ impl World<'_> {
         let Ok(Reply::Joined(joined)) = answer else {
             return askers.into_iter().for_each(|asker| self.try_again(asker));
         };
-        let _known = self.instances[i].learn(self.at, joined.snapshot);
+        let _known = self.learn(i, joined.snapshot);
         for (asker, outcome) in askers.into_iter().zip(joined.outcomes) {
             match outcome {
                 JoinOutcome::Placed { number, standing, .. } => self.placed(i, asker, number, standing),
@@ -187,7 +197,7 @@ impl World<'_> {
             let pause = self.instances[i].pause_after_failure();
             return self.cycle_in(i, pause);
         };
-        let snapshot = self.instances[i].learn(self.at, advanced.snapshot);
+        let snapshot = self.learn(i, advanced.snapshot);
         for (number, standing) in present.iter().zip(advanced.standings) {
             let stays = standing == Standing::Waiting && snapshot.is_near(*number);
             if let Some(held) = self.instances[i].held.get_mut(number) {
@@ -208,6 +218,13 @@ impl World<'_> {
         let (v, _) = asker;
         match standing {
             Standing::Waiting => self.told_waiting(i, asker),
+            // The ticket proves that the store has lost this place.
+            Standing::Unknown => {
+                let Some((_, number)) = self.visitors[v].place else { return };
+                let lost = vec![(number, self.visitors[v].identity())];
+                self.send(i, For::Nobody, Verb::Restore(lost));
+                self.try_again(asker);
+            }
             Standing::Admitted(admission) => {
                 let Some((lineage, _)) = self.visitors[v].place else { return };
                 self.observer.admitted(self.at, lineage, admission);

@@ -318,7 +318,8 @@ impl<'a> World<'a> {
     pub(super) fn obey(&mut self, call: usize) -> Result<Reply, StoreError> {
         let Call { verb, seen, instance, .. } = &self.calls[call];
         let (seen, instance) = (*seen, *instance);
-        let done = self.store.call(self.at, seen, verb);
+        let evidence = self.instances[instance].evidence();
+        let done = self.store.call(self.at, evidence.as_ref(), seen, verb);
         if let Some(room) = self.store.room() {
             let (at, answer, taken_over) = (self.at, &done.answer, done.taken_over);
             self.observer.done(&Event { at, seen, verb, taken_over, answer, room }, self.waiting);

@@ -67,7 +67,7 @@ impl History {
             40..50 => self.control(),
             50 => {
                 let at = self.play.room.snapshot();
-                self.play.room.take_over(now, at.last, at.admitted);
+                self.play.room.take_over(now, Loss::Unlikely, (at.last, at.admitted), None);
             }
             _ => {
                 let present = self.numbers(80);

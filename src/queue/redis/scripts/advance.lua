@@ -3,7 +3,7 @@
 -- Answer: {'OK', snapshot, standings}; a standing is 0 waiting, -1 lapsed, -2 left, -3 unknown, or a slot, followed
 -- by the acknowledged expiry of the stay.
 -- Safe to repeat: checking in twice is checking in, and who has picked a slot up finds the same slot.
-local no = refuse(false) or draw_due()
+local no = refuse() or draw_due()
 if no then return no end
 local now, numbers = clock(), {}
 for i = 5, #ARGV do numbers[#numbers + 1] = tonumber(ARGV[i]) end

@@ -3,12 +3,14 @@
 --       | revoke | stock [6] remaining
 --       | seed [6] lineage [7] seed, hex | value [6] public value of the draw
 --       | rules [6] settings version they were made from [7] file, JSON [8] overrides, JSON [9] in force, numbers
--- Answer: {'OK', snapshot}, or {'STALE'} if the settings have changed since they were read.
+-- Answer: {'OK', snapshot}, {'STALE'} if the settings have changed since they were read, or {'WAIT'} while what was
+-- lost is put right.
 -- Safe to repeat: each leads to the same state however often it is done; a flush to the lineage that the room
 -- already has does nothing, for it is the repeat of one that was done.
-local no = refuse(false)
+local no = refuse()
 if no then return no end
 local now, what = clock(), ARGV[5]
+if now < s.recovers_until and what ~= 'stock' then return { 'WAIT' } end
 if what == 'rules' and tonumber(ARGV[6]) ~= s.settings then return { 'STALE' } end
 if what == 'flush' and ARGV[6] == s.lineage then return { 'OK', snapshot() } end
 local due = draw_due()
@@ -28,10 +30,7 @@ elseif what == 'resume' then
   s.phase, s.reason = 'open', ''
 elseif what == 'rules' then
   s.file, s.overrides, s.rules, s.settings = ARGV[7], ARGV[8], ARGV[9], s.settings + 1
-  read_rules()
-  local spacing, ahead = spacing_at(now, 0)
-  local us, ns = plus_ns(math.max(now, s.latest_slot), 0, ahead + spacing)
-  if us < s.clock_us or (us == s.clock_us and ns < s.clock_ns) then s.clock_us, s.clock_ns = us, ns end
+  rules_changed(now)
 elseif what == 'revoke' then
   -- Every pass whose slot was given so far. Where a clock was set back, some slots lie after the mark too: these
   -- ends are in the log.
@@ -61,19 +60,7 @@ elseif what == 'seed' then
 elseif what == 'value' then
   if s.draw_stage == DRAW_FROZEN and r.draw == 2 and s.draw_value == '' then s.draw_value = ARGV[6] end
 elseif what == 'flush' then
-  s.seed, s.draw_value, s.draw_stage, s.draw_base, s.draw_size = '', '', DRAW_NONE, 0, 0
-  s.drawn_at = 0
-  s.lineage, s.admitted, s.lapses, s.void_from, s.void_to = ARGV[6], 0, '', 0, 0
-  s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
-  s.log_first = ended_to() + 1
-  s.departed, s.ghosts, s.revoked_before = 0, 0, 0
-  s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at = 0, 0, 0, 0
-  redis.call('UNLINK', RN, RS, GR, AD, LF, ST, GO, EN)
-  for from = 0, BUCKETS - 1, 1024 do
-    local buckets = {}
-    for b = from, from + 1023 do buckets[#buckets + 1] = P .. ':i:' .. int(b) end
-    redis.call('UNLINK', unpack(buckets))
-  end
+  flush_to(ARGV[6])
 end
 touch()
 save()

@@ -28,14 +28,14 @@ local function left_in_lobby()
   return redis.call('ZRANGEBYSCORE', LF, '(' .. int(s.draw_base), int(s.draw_base + s.draw_size))
 end
 
--- Freezes the count when that is due; the answer that asks for the draw when that is. With ceilings the count is
+-- Freezes the count when that is due; the answer that asks for the draw when that is. Where the last seconds may be lost the count is
 -- frozen early by the time that a write needs to be safe, so that no later life can draw by another one.
 local function draw_due()
   local now = clock()
   if s.draw_stage == DRAW_LOBBY and r.draw == 0 then s.draw_stage = DRAW_NONE end
   if not draw_pending() then return nil end
   local at = stage(now)
-  local soon = leased and at == 'lobby' and now + CEILING_US >= r.opens
+  local soon = forgets and at == 'lobby' and now + CEILING_US >= r.opens
   if s.draw_stage == DRAW_LOBBY and (at == 'open' or soon) then
     s.draw_stage, s.frozen_at = DRAW_FROZEN, now
     s.draw_base = math.max(s.draw_base, s.called)
@@ -44,7 +44,7 @@ local function draw_due()
   if s.draw_stage ~= DRAW_FROZEN or at ~= 'open' then return nil end
   if s.seed == '' or (r.draw == 2 and s.draw_value == '') then return nil end
   if now < s.frozen_at then s.frozen_at = now end
-  if leased and now - s.frozen_at < CEILING_US then return nil end
+  if forgets and now - s.frozen_at < CEILING_US then return nil end
   save()
   local places = left_in_lobby()
   for i, m in ipairs(places) do places[i] = int(tonumber(m)) end

@@ -2,7 +2,7 @@
 -- ARGV[5] the numbers of the places that were given up in the lobby, "place:number place:number"
 -- Answer: {'OK', snapshot}, or {'DRAW', ...} again if more were given up meanwhile.
 -- Safe to repeat: once the draw is made, the room is only read.
-local no = refuse(false)
+local no = refuse()
 if no then return no end
 local wanted_still = draw_due()
 if wanted_still then

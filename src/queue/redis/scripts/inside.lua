@@ -5,7 +5,7 @@ local EXPIRE_MAX, LOG_MAX, LOG_READ_MAX, LOG_KEPT_US = 1000, 1000000, 1000, 1200
 local function left_in_total()
   if r.total_max < 0 then return math.huge end
   local max = r.total_max
-  if leased then max = math.min(max, s.admitted_max) end
+  if forgets then max = math.min(max, s.admitted_max) end
   return minus(max, s.admitted)
 end
 

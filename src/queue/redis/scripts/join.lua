@@ -6,7 +6,7 @@
 -- standing (as in advance) of those who do not wait.
 -- Safe to repeat: the numbers of an instance's last batches are kept, and a repeat gets them again, with
 -- their standing of now and without another change.
-local no = refuse(false)
+local no = refuse()
 if no then return no end
 local now, entries, map = clock(), #ARGV - 7, read_map(ARGV[7])
 local BATCH, REMEMBERED, KEPT_MS = P .. ':b:' .. ARGV[5], 8, 3600000
@@ -45,13 +45,9 @@ if before_now then
   local placed = expand(before_now)
   return map_wanted(map, placed) or answer(placed, before_now)
 end
+if now < s.recovers_until then return { 'WAIT' } end
 local due = draw_due()
 if due then return due end
-
-local function bucket_of(identity)
-  local a, b = string.byte(identity, 1, 2)
-  return P .. ':i:' .. int((a * 256 + b) % BUCKETS)
-end
 
 if s.draw_stage == DRAW_DRAWN then
   local places = {}
@@ -104,6 +100,7 @@ end
 
 local numbers, runs = {}, {}
 local first, count, full, no_place = 0, 0, 0, shut(now)
+local void = void_in_line()
 
 local function close_runs()
   if count > 0 then runs[#runs + 1] = '+' .. int(first) .. '*' .. int(count) end
@@ -121,7 +118,7 @@ for i = 1, entries do
   if n then
     close_runs()
     runs[#runs + 1] = '=' .. int(n)
-  elseif no_place or in_line() >= r.waiting_max then
+  elseif no_place or s.last - s.frontier - void >= r.waiting_max then
     if count > 0 then close_runs() end
     full = full + 1
     n = false

@@ -17,10 +17,12 @@
 --   :b:I hash    the last batches of instance I -> the numbers that were handed out
 -- ARGV[1]   the time in microseconds; empty: the server's own clock (anything else is for tests)
 -- ARGV[2,3] epoch and version that the caller has seen
--- ARGV[4]   '1' when numbers and admissions must stay below durable ceilings (durability = "memory")
+-- ARGV[4]   what may be lost with this server: '0' nothing that was acknowledged (durability = "replicas"), '1' the last
+--           seconds ("memory"), '2' what a replica lags ("disk"). With 1 and 2 numbers stay below durable ceilings, with
+--           1 admissions too
 -- ARGV[5..] per script
 --
--- Answers: {'OK', snapshot, ...} | {'NOROOM'} | {'ROLLBACK'} | {'OWNER', owner} | {'LEASE'} | {'STALE'} |
+-- Answers: {'OK', snapshot, ...} | {'NOROOM'} | {'ROLLBACK'} | {'OWNER', owner} | {'LEASE'} | {'WAIT'} | {'STALE'} |
 --          {'DRAW', ...} | {'MAP', ...} (draw.lua).
 -- Whatever is not OK changed nothing but a ceiling or the frozen count of a draw. Times and
 -- numbers are whole and below 2^53.
@@ -32,13 +34,13 @@ local BUCKETS = 16384
 local EXACT_MAX = 9007199254740991
 
 local FIELDS = { 'lineage', 'owner', 'file', 'overrides', 'rules', 'phase', 'reason', 'lapses',
-  'forced', 'seed', 'draw_value',
+  'forced', 'seed', 'draw_value', 'voids', 'lost', 'lives',
   'epoch', 'version', 'settings', 'last', 'called', 'due', 'frontier', 'lapsed', 'clock_us', 'clock_ns',
   'latest_slot', 'stepped', 'touched', 'settled_at', 'ramp_from', 'show', 'released', 'admitted',
   'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from',
   'departed', 'log_first', 'revoked_before', 'stock_known', 'stock_first', 'stock_remaining', 'stock_read_at',
-  'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at', 'void_from', 'void_to' }
-local TEXTS = 11
+  'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at', 'recovers_until' }
+local TEXTS = 14
 
 -- Derived from the rules in force by the driver, in this order.
 local RULES = { 'spacing_ns', 'burst', 'burst_slots', 'hold_slots', 'step_slots', 'step_us', 'return_us',
@@ -46,7 +48,7 @@ local RULES = { 'spacing_ns', 'burst', 'burst_slots', 'hold_slots', 'step_slots'
   'reserve', 'stale_us', 'doors', 'opens', 'closes', 'draw' }
 
 local s, was, r = {}, {}, {}
-local leased = ARGV[4] == '1'
+local leased, forgets = ARGV[4] ~= '0', ARGV[4] == '1'
 
 local function int(n) return string.format('%.0f', n) end
 -- A set's member: padded, so that equal scores are ordered by number.
@@ -78,7 +80,8 @@ local function load()
   if not values[1] then return false end
   for i, field in ipairs(FIELDS) do
     was[field] = values[i]
-    if i <= TEXTS then s[field] = values[i] else s[field] = tonumber(values[i]) end
+    -- A field that an older version did not write is as at the beginning.
+    if i <= TEXTS then s[field] = values[i] or '' else s[field] = tonumber(values[i] or 0) end
   end
   read_rules()
   return true
@@ -98,11 +101,23 @@ local function save()
   if #changed > 0 then redis.call('HSET', S, unpack(changed)) end
 end
 
+-- Whether a caller has seen more of the room than this server holds: writes were lost. `s.lives` are the ended epochs
+-- with their last versions, "epoch:version epoch:version", the oldest first.
+local function is_behind(epoch, version)
+  if epoch >= s.epoch then return epoch > s.epoch or version > s.version end
+  local oldest
+  for e, v in string.gmatch(s.lives, '(%d+):(%d+)') do
+    e = tonumber(e)
+    oldest = oldest or e
+    if e == epoch then return version > tonumber(v) end
+  end
+  return oldest ~= nil and epoch > oldest
+end
+
 -- How things stand with this server and this caller: nil, or the answer that refuses.
-local function refuse(any_owner)
+local function refuse()
   if not load() then return { 'NOROOM' } end
-  local epoch, version = tonumber(ARGV[2]), tonumber(ARGV[3])
-  if epoch > s.epoch or (epoch == s.epoch and version > s.version) then return { 'ROLLBACK' } end
-  if not any_owner and s.owner ~= run_id() then return { 'OWNER', s.owner } end
+  if is_behind(tonumber(ARGV[2]), tonumber(ARGV[3])) then return { 'ROLLBACK', s.owner } end
+  if s.owner ~= run_id() then return { 'OWNER', s.owner } end
   return nil
 end

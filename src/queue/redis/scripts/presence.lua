@@ -6,7 +6,7 @@
 --     [9..] numbers that left
 -- Answer: {'OK', version, frontier, last, use_from, now, base, shown, live}; the last three only for a caller
 -- with another version. Safe to repeat: hearing twice is hearing.
-local no = refuse(false)
+local no = refuse()
 if no then return no end
 local now = clock()
 local PH, SHOWN, LIVE, GONE = P .. ':p', P .. ':p:s', P .. ':p:v', P .. ':p:l'
@@ -52,6 +52,17 @@ local function present()
     p.parts = table.concat(all, ' ')
   end
   return heard_key(all[#all])
+end
+
+-- The same, but for the numbers that nobody was told of.
+local function fill_told(key, from, to)
+  for _, range in ipairs(ranges(s.voids)) do
+    if range[2] > from and range[1] < to then
+      fill(key, from, math.min(range[1], to))
+      from = math.max(from, range[2])
+    end
+  end
+  fill(key, from, to)
 end
 
 local drawn_to = s.draw_stage == DRAW_DRAWN and s.draw_base + s.draw_size or 0
@@ -107,8 +118,8 @@ local function fold()
   p.parts = table.concat(kept, ' ')
   redis.call('DEL', LIVE)
   if #keys > 0 then redis.call('BITOP', 'OR', LIVE, unpack(keys)) end
-  fill(LIVE, young, s.last)
-  fill(SHOWN, p.last, s.last)
+  fill_told(LIVE, young, s.last)
+  fill_told(SHOWN, p.last, s.last)
   for _, number in ipairs(redis.call('ZRANGE', GONE, 0, -1)) do
     redis.call('SETBIT', SHOWN, number, 0)
     redis.call('SETBIT', LIVE, number, 0)

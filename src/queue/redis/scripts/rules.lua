@@ -81,27 +81,13 @@ local function raise_ceilings(now, joining)
   if numbers or admissions then s.pending_since = now end
 end
 
--- Goes on from a number that may have been handed out before the last writes were lost.
-local function skip_to(at_least)
-  if at_least <= s.last then return end
-  -- Places in a lobby (stage 1) are drawn with all others: their numbers may be anywhere.
-  if s.draw_stage ~= 1 then s.void_from, s.void_to = s.last, at_least end
-  if s.due == s.last then s.due = at_least end
-  if s.called == s.last then s.called = at_least end
-  s.last = at_least
-end
-
--- Places beyond the frontier that somebody may hold.
-local function in_line()
-  return minus(s.last - s.frontier, minus(s.void_to, math.max(s.void_from, s.frontier)))
-end
-
 local function enter(now)
   if now < s.touched then
     -- What has expired by the clock as it was does not come back.
     expire(s.touched)
     local by = s.touched - now
-    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from', 'stock_read_at' }) do
+    for _, field in ipairs({ 'clock_us', 'latest_slot', 'stepped', 'settled_at', 'ramp_from', 'stock_read_at',
+      'recovers_until' }) do
       s[field] = minus(s[field], by)
     end
     if by > r.step_us then
@@ -115,6 +101,7 @@ local function enter(now)
   elseif releasing(now) then
     s.released = s.released + now - s.touched
   end
+  if now >= s.recovers_until then s.recovers_until = 0 end
   s.touched = now
 end
 
@@ -169,8 +156,7 @@ local function step(now)
     s.show = math.min(math.max(div(s.show * 3 + div(1000 * shown, called), 4), 50), 1000)
   end
   s.due = s.called
-  s.called = math.min(s.last, s.called + div(wanted(ready) * 1000, s.show))
-  if s.called >= s.void_from and s.called < s.void_to then s.called = s.void_to end
+  s.called = beyond_void(math.min(s.last, s.called + div(wanted(ready) * 1000, s.show)))
   lapse()
 end
 
@@ -326,13 +312,16 @@ local function standings(now, numbers)
   return found, ends
 end
 
+-- Every slot that was taken lies before this.
+local function slots_to() return s.clock_us + (s.clock_ns > 0 and 1 or 0) end
+
 local function touch() s.version = s.version + 1 end
 
 -- What an instance knows of the room; the driver reads it in this order.
 local function snapshot()
   return { s.lineage, s.epoch, s.version, s.touched, s.phase, s.reason, s.last, s.called, s.due, s.frontier,
-    s.lapsed, div(wanted(0) * 1000, s.show), s.admitted, redis.call('ZCARD', GR), active_now(), s.departed,
+    s.lapsed, div(wanted(0) * 1000, s.show), slots_to(), s.admitted, redis.call('ZCARD', GR), active_now(), s.departed,
     ended_to(), s.revoked_before, s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at, s.file,
     s.overrides, s.settings, s.forced, s.draw_stage, s.draw_base, s.draw_size, s.drawn_at, s.seed,
-    s.draw_value }
+    s.draw_value, s.voids, s.lost, leased and s.last_pending or s.last, forgets and s.admitted_pending or s.admitted }
 end

@@ -4,7 +4,7 @@
 -- Answer: {'OK', snapshot, expiries of the used (0: it no longer lives), ended numbers, sequence of the last}.
 -- Safe to repeat: a stay that was prolonged is prolonged no further by the same use than the time that passed, and
 -- one that ended has ended.
-local no = refuse(false) or draw_due()
+local no = refuse() or draw_due()
 if no then return no end
 local now, from, count = clock(), tonumber(ARGV[5]), tonumber(ARGV[6])
 raise_ceilings(now, 0)

@@ -1,4 +1,4 @@
-//! R7: a store that is older than what was seen does nothing; after an interruption the called get a step to
+//! R7: a store that is older than what was seen begins another life; after an interruption the called get a step to
 //! check in, then the release ramps up; a pause stops everything.
 
 use super::{Finds, Step, open};
@@ -22,8 +22,8 @@ pub(super) struct Calm {
 }
 
 impl Calm {
-    pub(super) fn trusted(&self, finds: &mut Finds, seen: Seen, before: &Snapshot) {
-        let held = Seen { epoch: before.epoch, version: before.version };
+    pub(super) fn trusted(&self, finds: &mut Finds, seen: Seen, room: &Snapshot) {
+        let held = Seen { epoch: room.epoch, version: room.version };
         if seen > held {
             finds.say(Rule::Closed, format!("a store at {held:?} answered to who had seen {seen:?}"));
         }

@@ -172,8 +172,9 @@ impl Ledger {
         }
     }
 
-    /// What was made at `since` or after it is no longer in the store.
-    pub(super) fn lost(&mut self, since: u64, told: bool) {
+    /// What was made at `since` or after it is no longer in the store. The admissions of which nobody was told.
+    pub(super) fn lost(&mut self, since: u64, told: bool) -> Vec<Number> {
+        let mut untold = Vec::new();
         self.unsure |= told || self.used_at >= since;
         self.ended.retain(|_, ended| *ended < since);
         let gone: Vec<_> = self.made.extract_if(.., |_, (made, _)| *made >= since).collect();
@@ -181,11 +182,13 @@ impl Ledger {
             let known: Vec<_> = self.told.extract_if(|(_, told), _| *told == number).collect();
             if known.is_empty() {
                 self.inside.remove(&number);
+                untold.push(number);
             } else {
                 self.lost.insert(number);
             }
         }
         self.batches.retain(|_, (made, _)| *made < since);
         self.accounts.retain(|_, (placed, _, _)| *placed < since);
+        untold
     }
 }

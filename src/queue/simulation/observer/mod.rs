@@ -112,6 +112,7 @@ impl Observer {
             Ok(Reply::Joined(joined)) => &joined.snapshot,
             Ok(Reply::Advanced(advanced)) => &advanced.snapshot,
             Ok(Reply::Stayed(stayed)) => &stayed.snapshot,
+            Ok(Reply::Restored(restored)) => &restored.snapshot,
             Err(_) if event.taken_over => {
                 fresh = event.room.snapshot();
                 &fresh
@@ -123,7 +124,7 @@ impl Observer {
             self.rate = RateKept::default();
             return self.ledger.turn_to(after.lineage);
         };
-        self.calm.trusted(&mut self.finds, event.seen, &before);
+        self.calm.trusted(&mut self.finds, event.seen, if event.taken_over { after } else { &before });
         if after.lineage != before.lineage {
             self.ledger.turn_to(after.lineage);
             self.order.forget();
@@ -191,7 +192,8 @@ impl Observer {
         if let Some(room) = &self.last {
             self.ledger.turn_to(room.lineage);
         }
-        self.ledger.lost(since, told);
+        let untold = self.ledger.lost(since, told);
+        self.rate.untold(&untold);
         self.order.forget();
         self.steady.lost(told);
     }

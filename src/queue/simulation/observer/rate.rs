@@ -6,7 +6,7 @@
 
 use super::{Finds, Step};
 use crate::queue::simulation::rule::Rule;
-use crate::room::Rules;
+use crate::room::{Number, Rules};
 
 #[derive(Default)]
 pub(super) struct RateKept {
@@ -14,6 +14,8 @@ pub(super) struct RateKept {
     /// True time in microseconds.
     at: f64,
     rules: Option<Rules>,
+    /// Who took the last slots, and what the level was before each of them.
+    taken: Vec<(Number, f64, f64)>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds of a short sale")]
@@ -24,6 +26,13 @@ impl RateKept {
             self.pass_to(at as f64);
             self.leak(by as f64);
             self.at = at as f64;
+        }
+    }
+
+    /// The last slots of these were lost with the store, and nobody was ever told of them.
+    pub(super) fn untold(&mut self, numbers: &[Number]) {
+        while let Some((_, level, at)) = self.taken.pop_if(|(number, ..)| numbers.contains(number)) {
+            (self.level, self.at) = (level, at);
         }
     }
 
@@ -44,10 +53,13 @@ impl RateKept {
             self.pass_to(step.at as f64);
             self.rules = Some(step.rules().clone());
             self.level = self.level.min(step.rules().burst as f64 - 1.0);
+            self.taken.clear();
         }
-        let mut slots: Vec<u64> = step.admitted.iter().map(|admission| admission.slot.0).collect();
+        let mut slots: Vec<_> =
+            step.admitted.iter().map(|admission| (admission.slot.0, admission.number)).collect();
         slots.sort_unstable();
-        for slot in slots {
+        for (slot, number) in slots {
+            self.taken.push((number, self.level, self.at));
             self.pass_to(step.at as f64 + slot as f64 - step.now().0 as f64);
             self.level += 1.0;
             let (burst, rate) = (step.rules().burst, step.rules().rate);
