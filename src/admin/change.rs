@@ -59,6 +59,7 @@ impl Change {
             Self::Control(Control::Seed(lineage, _)) => format!("lineage={lineage}"),
             Self::Control(Control::DrawValue(value)) => format!("value={value:?}"),
             Self::Control(Control::Open | Control::Close | Control::Follow) => String::new(),
+            Self::Control(Control::Keys(keys)) => format!("fingerprint={keys}"),
             Self::End(number) => format!("number={number}"),
         }
     }
@@ -78,6 +79,7 @@ impl Change {
             Self::Control(Control::Follow) => "follow",
             Self::Control(Control::Seed(..)) => "seed",
             Self::Control(Control::DrawValue(_)) => "draw value",
+            Self::Control(Control::Keys(_)) => "keys",
             Self::Create => "create",
             Self::End(_) => "end",
         }

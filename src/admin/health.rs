@@ -8,6 +8,8 @@ use serde_json::json;
 use super::reply;
 use super::router::Admin;
 use crate::metrics::Handle;
+use crate::queue::StoreError;
+use crate::room::RoomId;
 
 /// Whether this instance can answer traffic, and what is amiss all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,14 @@ pub(super) async fn readyz(State(admin): State<Admin>) -> Response {
         return reply::respond(StatusCode::SERVICE_UNAVAILABLE, "application/json", body);
     }
     let rooms = admin.desk.rooms().into_iter();
+    // Nobody's ticket or pass can be read here: this instance is of no use until it has the others' keys.
+    let others =
+        |room: &RoomId| admin.desk.view(room).is_some_and(|v| v.fault == Some(StoreError::OtherKeys));
+    if let Some(room) = admin.desk.rooms().into_iter().find(|room| others(room)) {
+        let because = format!("room {room}: {}", StoreError::OtherKeys);
+        let body = json!({"status": "not ready", "because": [because]}).to_string();
+        return reply::respond(StatusCode::SERVICE_UNAVAILABLE, "application/json", body);
+    }
     let away = rooms.filter(|room| !admin.desk.view(room).is_some_and(|v| v.fresh && v.snapshot.is_some()));
     let mut because: Vec<String> =
         away.map(|room| format!("room {room}: its store cannot be asked")).collect();

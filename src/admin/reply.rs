@@ -90,7 +90,7 @@ pub(super) fn store_failed(error: &StoreError, retry_after: u64) -> Response {
     match error {
         StoreError::NoRoom => problem(NOT_CREATED, &detail, None),
         StoreError::Unreachable(_) | StoreError::TimedOut | StoreError::Unsure(_) => maybe_done(retry_after),
-        StoreError::RolledBack | StoreError::Unsafe(_) | StoreError::Refused(_) => {
+        StoreError::RolledBack | StoreError::OtherKeys | StoreError::Unsafe(_) | StoreError::Refused(_) => {
             problem(STORE_REFUSED, &detail, Some(retry_after))
         }
         StoreError::Garbled(_) => internal(),

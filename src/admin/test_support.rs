@@ -37,6 +37,7 @@ pub(crate) fn snapshot() -> Snapshot {
         frontier: Number(12_000),
         lapsed: Number(0),
         voids: crate::room::Voids::default(),
+        keys: String::new(),
         lost: crate::room::Voids::default(),
         slots_to: crate::room::Micros(0),
         reach: 150,
@@ -114,6 +115,7 @@ fn apply(snapshot: &mut Snapshot, change: Control) {
             snapshot.active = 0;
         }
         Control::StockRead { .. } => {}
+        Control::Keys(keys) => snapshot.keys = keys,
         Control::Flush(lineage) => {
             snapshot.lineage = lineage;
             snapshot.frontier = snapshot.last;

@@ -21,6 +21,12 @@ pub enum StoreError {
          another instance has told it, or its files are restored"
     )]
     RolledBack,
+    /// The room belongs to instances with other keys: tickets and passes of theirs mean nothing here.
+    #[error(
+        "the room was made by instances with other keys; give this one a copy of their key directory, or flush \
+         the room, and everybody joins anew"
+    )]
+    OtherKeys,
     /// The store may forget, or cannot give the durability that was asked for.
     #[error("the store is not safe to use: {0}")]
     Unsafe(String),
@@ -42,6 +48,7 @@ impl StoreError {
             Self::Unsure(_) => "unsure",
             Self::NoRoom => "no_room",
             Self::RolledBack => "rolled_back",
+            Self::OtherKeys => "other_keys",
             Self::Unsafe(_) => "unsafe",
             Self::Refused(_) => "refused",
             Self::Garbled(_) => "garbled",

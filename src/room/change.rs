@@ -113,4 +113,6 @@ pub enum Control {
     Seed(Lineage, Seed),
     /// The public value of the draw, once the lobby has ended. The first is kept.
     DrawValue(String),
+    /// The fingerprint of an instance's keys. The first is kept.
+    Keys(String),
 }

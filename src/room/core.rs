@@ -67,6 +67,9 @@ pub struct Core {
     /// The lives that ended, the oldest first.
     #[serde(default)]
     pub(super) lives: Vec<Life>,
+    /// Tells the keys of the instances apart; empty until the first has said.
+    #[serde(default)]
+    pub(super) keys: String,
     /// Until then what was lost is put right.
     #[serde(default)]
     pub(super) recovers_until: Micros,
@@ -105,6 +108,8 @@ pub struct Changes {
     pub left_forgotten: Option<Number>,
     /// Identities and their numbers.
     pub identities: Vec<(IdentityHash, Number)>,
+    /// Identities that got a smaller number back: what is known of them above it no longer counts.
+    pub put_back: Vec<(IdentityHash, Number)>,
     /// Stays in the order of what happened to them: the acknowledged expiry, or `None` once they are over.
     pub stays: Vec<(Number, Option<Micros>)>,
     /// Numbers whose stay was ended by the visitor or the shop; known for as long as their admission.
@@ -205,6 +210,7 @@ impl Room {
             voids: Voids::default(),
             lost: Voids::default(),
             lives: Vec::new(),
+            keys: String::new(),
             recovers_until: Micros(0),
             departed: 0,
             ghosts: 0,
@@ -286,6 +292,8 @@ impl Room {
             Control::Follow => self.force(None),
             Control::Seed(lineage, seed) => self.take_seed(*lineage, seed),
             Control::DrawValue(value) => self.take_value(value),
+            Control::Keys(keys) if self.core.keys.is_empty() => self.core.keys.clone_from(keys),
+            Control::Keys(_) => {}
         }
         self.touch();
     }
@@ -327,6 +335,7 @@ impl Room {
             rules: core.rules.clone(),
             overrides: core.overrides.clone(),
             rules_written: core.file.clone(),
+            keys: core.keys.clone(),
         }
     }
 
@@ -362,6 +371,7 @@ impl Room {
         (core.admitted, core.departed, core.ghosts) = (0, 0, 0);
         (core.revoked_before, core.stock) = (Micros(0), None);
         core.lapses.clear();
+        core.keys.clear();
         (core.voids, core.lost) = (Voids::default(), Voids::default());
         self.ready.clear();
         self.grants.clear();

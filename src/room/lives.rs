@@ -270,6 +270,7 @@ impl Room {
             }
         }
         self.identities.insert(identity, place);
+        self.changes.put_back.push((identity, place));
         self.changes.identities.push((identity, place));
         place
     }

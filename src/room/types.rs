@@ -239,6 +239,8 @@ pub struct Snapshot {
     pub overrides: Overrides,
     /// The rules as the file had them when an instance last wrote them.
     pub rules_written: Rules,
+    /// The fingerprint of the keys that all instances must have; empty until the first has said.
+    pub keys: String,
 }
 
 impl Snapshot {

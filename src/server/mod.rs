@@ -52,7 +52,7 @@ impl Server {
         let (origin, resolved) = parts::origin(config)?;
         let routes = parts::routes(config)?;
         let store = parts::store(config).await?;
-        let lines = parts::lines(config, &store)?;
+        let lines = parts::lines(config, &store, &keyring.identity_fingerprint())?;
         let clock: Clock = Arc::new(wall_clock);
         let settings = parts::answers(config)?;
         let (stop, stopping) = watch::channel(false);

@@ -77,7 +77,11 @@ fn measured(store: impl QueueStore) -> Arc<dyn QueueStore> {
 }
 
 /// One line a room.
-pub(super) fn lines(config: &Config, store: &Arc<dyn QueueStore>) -> Result<Vec<Arc<Line>>, StartError> {
+pub(super) fn lines(
+    config: &Config,
+    store: &Arc<dyn QueueStore>,
+    keys: &str,
+) -> Result<Vec<Arc<Line>>, StartError> {
     let instance = InstanceId(random::number()?);
     let start = |room: &RoomConfig| {
         let settings = LineSettings {
@@ -85,6 +89,7 @@ pub(super) fn lines(config: &Config, store: &Arc<dyn QueueStore>) -> Result<Vec<
             rules: room.rules.clone(),
             instance,
             lineage: Lineage(random::number()?),
+            keys: keys.to_owned(),
             absent_after: room.absent_after,
             timeout: config.store.timeout,
         };

@@ -207,6 +207,7 @@ fn line(pair: &Pair, id: u64, durability: Durability, rules: &Rules) -> Arc<Line
         rules: rules.clone(),
         instance: InstanceId(id),
         lineage: Lineage(7),
+        keys: String::new(),
         absent_after: Duration::from_secs(180),
         timeout: settings.timeout,
     };

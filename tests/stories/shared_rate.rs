@@ -77,6 +77,7 @@ fn line(redis: &Redis, id: u64, rules: &Rules) -> Arc<Line> {
         rules: rules.clone(),
         instance: InstanceId(id),
         lineage: Lineage(7),
+        keys: String::new(),
         absent_after: Duration::from_secs(180),
         timeout: settings.timeout,
     };

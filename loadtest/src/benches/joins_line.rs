@@ -137,6 +137,7 @@ async fn measure(engine: &Engine, room: u64, row: &Row, lasts: Duration, counted
         rules,
         instance: InstanceId(1),
         lineage: Lineage(7),
+        keys: String::new(),
         absent_after: TIMEOUT * 36,
         timeout: TIMEOUT,
     };

@@ -42,6 +42,7 @@ pub(super) async fn line(store: &Arc<dyn QueueStore>, room: &str, id: u64, rate:
         rules,
         instance: InstanceId(id),
         lineage: Lineage(7),
+        keys: String::new(),
         absent_after: TIMEOUT * 36,
         timeout: TIMEOUT,
     };

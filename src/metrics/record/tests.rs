@@ -50,6 +50,7 @@ fn some_snapshot() -> Snapshot {
         frontier: Number(20),
         lapsed: Number(0),
         voids: crate::room::Voids::default(),
+        keys: String::new(),
         lost: crate::room::Voids::default(),
         slots_to: crate::room::Micros(0),
         reach: 10,

@@ -178,6 +178,7 @@ impl<'a> History<'a> {
             20..22 => Control::Open,
             22 => Control::Close,
             23..25 => Control::Follow,
+            19 => Control::Keys(format!("{}", self.chance.below(3))),
             25 => Control::DrawValue(format!("{}", self.chance.below(9))),
             26..28 => self.seed(),
             _ => Control::Set(self.patch()),

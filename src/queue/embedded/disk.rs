@@ -233,6 +233,9 @@ fn note(transaction: &WriteTransaction, key: u32, core: &[u8], changes: &Changes
         left.retain_in((key, 0)..=(key, up_to.0), |_, ()| false)?;
     }
     for (identity, number) in &changes.identities {
+        if changes.put_back.contains(&(*identity, *number)) {
+            identities.retain_in((key, number.0)..=(key, u64::MAX), |_, other| other != identity.0)?;
+        }
         identities.insert((key, number.0), identity.0)?;
     }
     Ok(())

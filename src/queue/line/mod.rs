@@ -46,6 +46,8 @@ pub struct LineSettings {
     pub instance: InstanceId,
     /// The life that the room gets if this start has to create it.
     pub lineage: Lineage,
+    /// The fingerprint of the keys that this instance's tickets and passes are made with.
+    pub keys: String,
     /// How long a number counts after it was last heard of.
     pub absent_after: Duration,
     /// `store.timeout`: the room counts as unavailable when the last good snapshot is older than this and
@@ -74,7 +76,7 @@ impl Line {
     /// unavailable until it is.
     #[must_use]
     pub fn start(settings: LineSettings, store: Arc<dyn QueueStore>) -> Arc<Self> {
-        let known = Arc::new(Known::new(settings.timeout));
+        let known = Arc::new(Known::new(settings.timeout, settings.keys.clone()));
         let (joins, join_requests) = mpsc::channel(WAITING_MAX);
         let (asks, ask_requests) = mpsc::channel(WAITING_MAX);
         let mut tasks = JoinSet::new();

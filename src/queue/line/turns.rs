@@ -96,15 +96,31 @@ impl Turns {
         loop {
             let LineSettings { room, rules, lineage, .. } = &self.settings;
             match self.store.create(room, rules, *lineage).await {
-                Ok(snapshot) => {
-                    self.known.learn(snapshot);
-                    return;
-                }
+                Ok(snapshot) => match self.same_keys(snapshot).await {
+                    Ok(snapshot) => {
+                        self.known.learn(snapshot);
+                        return;
+                    }
+                    Err(error) => self.failed(&error),
+                },
                 Err(error) => self.failed(&error),
             }
             let jitter = rand::rng().random_range(0.8..1.2);
             tokio::time::sleep(TICK.mul_f64(jitter)).await;
         }
+    }
+
+    /// Instances with different keys must not share a room: each would send the others' visitors away. The first says
+    /// which keys it has.
+    async fn same_keys(&self, snapshot: Snapshot) -> Result<Snapshot, StoreError> {
+        let LineSettings { room, keys, .. } = &self.settings;
+        let claim = snapshot.keys.is_empty() && !keys.is_empty();
+        let snapshot = if claim {
+            self.store.control(room, self.known.seen(), &Control::Keys(keys.clone())).await?
+        } else {
+            snapshot
+        };
+        if self.known.is_others(&snapshot) { Err(StoreError::OtherKeys) } else { Ok(snapshot) }
     }
 
     fn hold(&mut self, asks: impl Iterator<Item = Ask>) {
@@ -129,7 +145,10 @@ impl Turns {
         let begun = Instant::now();
         for piece in pieces(&present) {
             match self.store.advance(&self.settings.room, self.known.seen(), piece).await {
-                Ok(advanced) => self.answer(piece, advanced, begun).await,
+                Ok(Advanced { standings, snapshot }) => match self.same_keys(snapshot).await {
+                    Ok(snapshot) => self.answer(piece, Advanced { standings, snapshot }, begun).await,
+                    Err(error) => return self.give_up(&error).await,
+                },
                 Err(error) => return self.give_up(&error).await,
             }
         }

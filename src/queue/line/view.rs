@@ -106,11 +106,13 @@ impl Speed {
 pub(super) struct Known {
     state: ArcSwap<State>,
     fresh_for: Duration,
+    /// The fingerprint of this instance's keys.
+    keys: String,
 }
 
 impl Known {
-    pub(super) fn new(timeout: Duration) -> Self {
-        Self { state: ArcSwap::default(), fresh_for: timeout + GRACE }
+    pub(super) fn new(timeout: Duration, keys: String) -> Self {
+        Self { state: ArcSwap::default(), fresh_for: timeout + GRACE, keys }
     }
 
     pub(super) fn view(&self) -> View {
@@ -134,9 +136,19 @@ impl Known {
         self.state.load().snapshot.as_deref().map(seen_of).unwrap_or_default()
     }
 
-    /// Takes a snapshot in, unless a newer one came first: answers of parallel calls may cross.
+    /// Whether a room belongs to instances with other keys.
+    pub(super) fn is_others(&self, snapshot: &Snapshot) -> bool {
+        !self.keys.is_empty() && !snapshot.keys.is_empty() && self.keys != snapshot.keys
+    }
+
+    /// Takes a snapshot in, unless a newer one came first: answers of parallel calls may cross. One of a room that
+    /// belongs to others tells nothing.
     pub(super) fn learn(&self, snapshot: Snapshot) -> Arc<Snapshot> {
         let snapshot = Arc::new(snapshot);
+        if self.is_others(&snapshot) {
+            self.failed(&StoreError::OtherKeys);
+            return snapshot;
+        }
         self.state.rcu(|state| {
             let newer = state.snapshot.as_deref().is_none_or(|old| seen_of(old) <= seen_of(&snapshot));
             let kept = if newer { Some(Arc::clone(&snapshot)) } else { state.snapshot.clone() };

@@ -114,6 +114,7 @@ impl Parts {
         let forced = forced(&p.text()?)?;
         let draw = p.draw()?;
         let (voids, lost) = (ranges(&p.text()?)?, ranges(&p.text()?)?);
+        let keys = p.text()?;
         let (last_may_be, admitted_may_be) = (Number(p.number()?), p.number()?);
         let admitted_may_be = if rules.max_total.is_some() { admitted_may_be } else { admitted };
         let phase = rules.schedule.phase(forced, paused, draw.stage, now);
@@ -145,6 +146,7 @@ impl Parts {
             rules,
             overrides,
             rules_written: file,
+            keys,
         };
         let seen = Evidence { snapshot, paused, last: last_may_be, admitted: admitted_may_be };
         Ok(Read { seen, settings })

@@ -289,6 +289,9 @@ impl QueueStore for RedisStore {
             Control::DrawValue(value) => {
                 call.arg("value").arg(value);
             }
+            Control::Keys(keys) => {
+                call.arg("keys").arg(keys);
+            }
             Control::Flush(lineage) => {
                 call.arg("flush").arg(lineage.0);
             }

@@ -151,7 +151,8 @@ impl Room {
             self.changes.material = true;
         }
         let core = &self.core;
-        let named = core.rules.schedule.public.is_some();
+        let schedule = &core.rules.schedule;
+        let named = schedule.draws() && schedule.public.is_some();
         if core.draw.seed.is_some() && (!named || core.draw.value.is_some()) {
             self.draw(now);
         }

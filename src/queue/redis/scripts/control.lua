@@ -1,6 +1,7 @@
 -- control: an operator's change, or new rules from the file.
 -- ARGV[5] what: pause [6] reason | resume | open | close | follow | flush [6] lineage
 --       | revoke | stock [6] remaining
+--       | keys [6] fingerprint
 --       | seed [6] lineage [7] seed, hex | value [6] public value of the draw
 --       | rules [6] settings version they were made from [7] file, JSON [8] overrides, JSON [9] in force, numbers
 -- Answer: {'OK', snapshot}, {'STALE'} if the settings have changed since they were read, or {'WAIT'} while what was
@@ -59,6 +60,8 @@ elseif what == 'seed' then
   if ARGV[6] == s.lineage and s.seed == '' then s.seed = ARGV[7] end
 elseif what == 'value' then
   if s.draw_stage == DRAW_FROZEN and r.draw == 2 and s.draw_value == '' then s.draw_value = ARGV[6] end
+elseif what == 'keys' then
+  if s.keys == '' then s.keys = ARGV[6] end
 elseif what == 'flush' then
   flush_to(ARGV[6])
 end

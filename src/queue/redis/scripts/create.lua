@@ -5,7 +5,7 @@
 if not load() then
   local now = clock()
   s = { lineage = ARGV[5], owner = run_id(), file = ARGV[6], overrides = ARGV[7], rules = ARGV[8],
-    phase = 'open', reason = '', lapses = '', forced = '', seed = '', draw_value = '', voids = '', lost = '', lives = '' }
+    phase = 'open', reason = '', lapses = '', forced = '', seed = '', draw_value = '', voids = '', lost = '', lives = '', keys = '' }
   for i = TEXTS + 1, #FIELDS do s[FIELDS[i]] = 0 end
   read_rules()
   -- The first epoch is the time, so that a room made anew is newer than all that was seen of a lost one.

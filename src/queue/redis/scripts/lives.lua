@@ -9,7 +9,7 @@ end
 local function flush_to(lineage)
   s.seed, s.draw_value, s.draw_stage, s.draw_base, s.draw_size = '', '', DRAW_NONE, 0, 0
   s.drawn_at = 0
-  s.lineage, s.admitted, s.lapses, s.voids, s.lost = lineage, 0, '', '', ''
+  s.lineage, s.admitted, s.lapses, s.voids, s.lost, s.keys = lineage, 0, '', '', '', ''
   s.called, s.due, s.frontier, s.lapsed = s.last, s.last, s.last, s.last
   s.log_first = ended_to() + 1
   s.departed, s.ghosts, s.revoked_before = 0, 0, 0

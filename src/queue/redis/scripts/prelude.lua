@@ -34,13 +34,13 @@ local BUCKETS = 16384
 local EXACT_MAX = 9007199254740991
 
 local FIELDS = { 'lineage', 'owner', 'file', 'overrides', 'rules', 'phase', 'reason', 'lapses',
-  'forced', 'seed', 'draw_value', 'voids', 'lost', 'lives',
+  'forced', 'seed', 'draw_value', 'voids', 'lost', 'lives', 'keys',
   'epoch', 'version', 'settings', 'last', 'called', 'due', 'frontier', 'lapsed', 'clock_us', 'clock_ns',
   'latest_slot', 'stepped', 'touched', 'settled_at', 'ramp_from', 'show', 'released', 'admitted',
   'last_max', 'last_pending', 'admitted_max', 'admitted_pending', 'pending_since', 'raised_from',
   'departed', 'log_first', 'revoked_before', 'stock_known', 'stock_first', 'stock_remaining', 'stock_read_at',
   'ghosts', 'ghosts_until', 'draw_stage', 'draw_base', 'draw_size', 'frozen_at', 'drawn_at', 'recovers_until' }
-local TEXTS = 14
+local TEXTS = 15
 
 -- Derived from the rules in force by the driver, in this order.
 local RULES = { 'spacing_ns', 'burst', 'burst_slots', 'hold_slots', 'step_slots', 'step_us', 'return_us',

@@ -323,5 +323,5 @@ local function snapshot()
     s.lapsed, div(wanted(0) * 1000, s.show), slots_to(), s.admitted, redis.call('ZCARD', GR), active_now(), s.departed,
     ended_to(), s.revoked_before, s.stock_known, s.stock_first, s.stock_remaining, s.stock_read_at, s.file,
     s.overrides, s.settings, s.forced, s.draw_stage, s.draw_base, s.draw_size, s.drawn_at, s.seed,
-    s.draw_value, s.voids, s.lost, leased and s.last_pending or s.last, forgets and s.admitted_pending or s.admitted }
+    s.draw_value, s.voids, s.lost, s.keys, leased and s.last_pending or s.last, forgets and s.admitted_pending or s.admitted }
 end
