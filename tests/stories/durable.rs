@@ -84,7 +84,7 @@ async fn a_pass_works_after_a_restart() {
 /// The store's data is gone for good. No join makes the room again; an operator does, once, and every instance goes
 /// on with it: old tickets must join anew, and nobody goes in by the loss.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_loss_one_word_of_an_operator_brings_every_instance_back() {
+async fn w020_after_a_loss_one_word_of_an_operator_brings_every_instance_back() {
     let redis = Redis::start().await;
     let origin = Origin::start().await;
     let plan = Plan::before(&origin).rate("1/min").on(&redis);

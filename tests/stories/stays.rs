@@ -226,22 +226,3 @@ async fn w027_an_operator_ends_one_stay_and_the_slot_is_free() {
     assert_eq!(returner.join().await.unwrap().status, 201, "one step to join anew");
     assert!(returner.number > second.number);
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn w032_an_origin_that_errs_costs_nobody_the_admission() {
-    let mut origin = Origin::start().await;
-    let ropeline = Ropeline::start(lasting(&origin), &origin).await;
-    let mut visitor = Visitor::of(&ropeline);
-    visitor.enter("/buy", PATIENCE).await.unwrap();
-    let (pass, ticket) = (visitor.pass().cloned(), visitor.ticket().cloned());
-    origin.down().await;
-    for _ in 0..5 {
-        let reply = visitor.open("/buy/seats").await.unwrap();
-        assert_eq!(reply.status, 502, "the truth, and not the waiting page");
-    }
-    origin.up().await;
-    let reply = visitor.open("/buy/seats").await.unwrap();
-    assert_eq!((reply.status, reply.is_ours()), (200, false));
-    assert_eq!(claims(visitor.pass().unwrap())["jti"], claims(&pass.unwrap())["jti"]);
-    assert_eq!(visitor.ticket().cloned(), ticket, "no new place");
-}

@@ -35,6 +35,18 @@ pub struct Shop {
     jwks: std::sync::Mutex<String>,
     /// Said in place of the usual count.
     remaining_says: std::sync::Mutex<Option<String>>,
+    fails: std::sync::Mutex<Option<Fails>>,
+}
+
+/// How the shop fails whoever asks.
+#[derive(Debug, Clone, Copy)]
+pub enum Fails {
+    /// With an answer of this status.
+    With(u16),
+    /// With a reset of the connection.
+    Resets,
+    /// It takes the request and says nothing.
+    Stalls,
 }
 
 impl Origin {
@@ -75,6 +87,11 @@ impl Origin {
             task.abort();
             let _ = task.await;
         }
+    }
+
+    /// How it fails everybody from now on, if it does.
+    pub fn fails(&self, fails: Option<Fails>) {
+        *self.shop.fails.lock().unwrap() = fails;
     }
 
     /// The key set at `/keys.json` from now on.
@@ -126,7 +143,16 @@ impl Shop {
             if request.header("sec-websocket-key").is_some() && request.path().contains("/ws") {
                 return echo(stream, &request).await;
             }
-            let answer = self.answer(&request);
+            let fails = *self.fails.lock().unwrap();
+            match fails {
+                Some(Fails::Resets) => return stream.get_ref().set_zero_linger(),
+                Some(Fails::Stalls) => return std::future::pending().await,
+                Some(Fails::With(_)) | None => {}
+            }
+            let mut answer = self.answer(&request);
+            if let Some(Fails::With(status)) = fails {
+                (answer.status, answer.body) = (status, b"the shop fails".to_vec());
+            }
             tokio::time::sleep(answer.delay).await;
             answer.write(stream.get_mut(), request.method == "HEAD").await?;
         }
