@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ropeline::command::args::{Args, CheckArgs, Command, KeysCommand, PassCommand, RoleArg};
-use ropeline::command::{Check, check, ctl, exit, health, keys, pass};
+use ropeline::command::args::{Args, CheckArgs, Command, DrawCommand, KeysCommand, PassCommand, RoleArg};
+use ropeline::command::{Check, check, ctl, draw, exit, health, keys, pass};
 use ropeline::config::Overlay;
 use ropeline::server::wall_clock;
 use ropeline::token::admin::Role;
@@ -45,6 +45,11 @@ fn run(command: Command) -> u8 {
         Command::Pass(PassCommand::Inspect { token, keys }) => {
             let what = pass::Inspect { token: &token, keys: &keys, leeway: Duration::from_secs(5) };
             pass::inspect(what, wall_clock(), &mut io::stdin(), out, err)
+        }
+        Command::Draw(DrawCommand::Verify { file, commitment, index, all }) => {
+            let commitment = commitment.as_deref();
+            let what = draw::Verify { file: &file, commitment, indices: &index, all };
+            draw::verify(what, &mut io::stdin(), out, err)
         }
     }
 }

@@ -17,6 +17,7 @@ mod listener;
 mod patch;
 mod reply;
 mod router;
+mod schedule;
 mod settings;
 mod version;
 

@@ -4,26 +4,33 @@
 use serde_json::Value;
 
 use super::body::Fields;
-use crate::room::{BadRate, Patch, Rate};
+use super::schedule;
+use crate::room::{BadRate, Patch, Rate, Snapshot};
 
 /// Most characters in a message or a reason: a line or two on the waiting page.
 const TEXT_MAX: usize = 500;
 /// The largest whole number that the stores keep exactly.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
-/// Settings that may be changed once they work.
-const LATER: [&str; 1] = ["schedule"];
+/// What may be changed.
+const KNOWN: &str = "rate, burst, max_active, max_total, message, schedule";
 
-/// The patch that these fields ask for, or everything that is wrong with them.
-pub(super) fn read(fields: &Fields) -> Result<Patch, String> {
+/// The patch that these fields ask for in a room whose settings are as in `now`, or everything that is wrong with
+/// them.
+pub(super) fn read(fields: &Fields, now: Option<&Snapshot>) -> Result<Patch, String> {
     let mut patch = Patch::default();
     let mut wrong = Vec::new();
     for (name, value) in &fields.0 {
-        if let Err(why) = set(&mut patch, name, value) {
+        if name == "schedule" {
+            match schedule::read(value, now) {
+                Ok(change) => patch.schedule = Some(change),
+                Err(whys) => wrong.extend(whys),
+            }
+        } else if let Err(why) = set(&mut patch, name, value) {
             wrong.push(format!("{name:?} {why}"));
         }
     }
     if fields.0.is_empty() {
-        wrong.push("no setting is named; known are rate, burst, max_active, max_total, message".to_owned());
+        wrong.push(format!("no setting is named; known are {KNOWN}"));
     }
     if wrong.is_empty() { Ok(patch) } else { Err(wrong.join("; ")) }
 }
@@ -77,8 +84,7 @@ fn set(patch: &mut Patch, name: &str, value: &Value) -> Result<(), String> {
         "max_active" => patch.max_active = Some(optional(value, whole)?),
         "max_total" => patch.max_total = Some(optional(value, whole)?),
         "message" => patch.message = Some(optional(value, text)?),
-        later if LATER.contains(&later) => return Err("is not yet supported".to_owned()),
-        _ => return Err("is not known; known are rate, burst, max_active, max_total, message".to_owned()),
+        _ => return Err(format!("is not known; known are {KNOWN}")),
     }
     Ok(())
 }
@@ -116,6 +122,10 @@ fn text(value: &Value) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    fn read(fields: &Fields) -> Result<Patch, String> {
+        super::read(fields, None)
+    }
+
     fn fields(text: &str) -> Fields {
         serde_json::from_str(text).unwrap()
     }
@@ -136,12 +146,10 @@ mod tests {
 
     #[test]
     fn all_that_is_wrong_is_named_at_once() {
-        let why = read(&fields(r#"{"rat":"5/s","rate":"0/s","schedule":{},"max_active":0,"burst":0}"#))
-            .unwrap_err();
+        let why = read(&fields(r#"{"rat":"5/s","rate":"0/s","max_active":0,"burst":0}"#)).unwrap_err();
         for part in [
             "\"rat\" is not known; known are rate",
             "\"rate\" expected a rate such as \"50/s\"",
-            "\"schedule\" is not yet supported",
             "\"max_active\" is not a whole number from 1 to",
             "\"burst\" is not a whole number from 1 to",
         ] {

@@ -140,12 +140,12 @@ async fn show(_: Viewer, Room(id, view): Room) -> Response {
 
 async fn set(
     who: Operator,
-    Room(id, _): Room,
+    Room(id, view): Room,
     condition: Precondition,
     State(admin): State<Admin>,
     fields: Fields,
 ) -> Response {
-    match patch::read(&fields) {
+    match patch::read(&fields, view.snapshot.as_deref()) {
         Ok(patch) => change::make(admin, who, id, condition, Change::Control(Control::Set(patch))).await,
         Err(why) => reply::problem(BAD_SETTING, &why, None),
     }

@@ -66,11 +66,11 @@ async fn settings_are_changed_and_unset() {
 #[tokio::test]
 async fn what_cannot_be_changed_is_named() {
     let api = Served::start().await;
-    let got = api.act("PATCH", ROOM, r#"{"rat":"5/s","schedule":{}}"#).await;
+    let got = api.act("PATCH", ROOM, r#"{"rat":"5/s","schedule":{"opens":"soon"}}"#).await;
     assert_eq!((got.status, got.slug().as_str()), (400, "bad-setting"));
     let detail = got.json()["detail"].to_string();
     assert!(detail.contains(r#"\"rat\" is not known"#), "{detail}");
-    assert!(detail.contains(r#"\"schedule\" is not yet supported"#), "{detail}");
+    assert!(detail.contains(r#"\"schedule.opens\" is no time"#), "{detail}");
     for (path, body) in [
         ("pause", r#"{"why":"x"}"#),
         ("pause", "reason=x"),

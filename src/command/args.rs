@@ -41,6 +41,9 @@ pub enum Command {
     /// Look into passes.
     #[command(subcommand)]
     Pass(PassCommand),
+    /// Check a draw that was made.
+    #[command(subcommand)]
+    Draw(DrawCommand),
 }
 
 /// `ropeline run`.
@@ -146,6 +149,26 @@ pub enum PassCommand {
     },
 }
 
+/// `ropeline draw`.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum DrawCommand {
+    /// Recompute a draw from what the room shows after it, and say whether its commitment was kept to.
+    Verify {
+        /// A file with `room.draw`, or the whole room document that holds it; `-` reads standard input.
+        #[arg(value_name = "FILE")]
+        file: String,
+        /// The commitment that was written down before the opening.
+        #[arg(long, value_name = "HEX")]
+        commitment: Option<String>,
+        /// Print the number of this lobby index; may be repeated.
+        #[arg(long, value_name = "N")]
+        index: Vec<u64>,
+        /// Print the numbers of all indices.
+        #[arg(long, conflicts_with = "index")]
+        all: bool,
+    },
+}
+
 /// Why there is nothing to do: a question for help, or a wrong use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
@@ -208,6 +231,10 @@ mod tests {
             "demo --visitors 9999999",
             "demo --rate 0/s",
             "pass inspect",
+            "draw",
+            "draw verify",
+            "draw verify a.json --index x",
+            "draw verify a.json --all --index 1",
             "health --url",
             "keys new ./k --signs-in soon",
         ] {
@@ -232,6 +259,8 @@ mod tests {
             "health --url http://127.0.0.1:9191/readyz",
             "keys token box-office --role viewer",
             "pass inspect a.b.c --keys ./k",
+            "draw verify a.json --commitment 00ff --index 1 --index 2",
+            "draw verify - --all",
             "ctl status",
             "ctl status spring-tour --json",
             "ctl --json status",

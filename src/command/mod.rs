@@ -6,6 +6,7 @@
 pub mod args;
 mod check;
 pub mod ctl;
+pub mod draw;
 mod health;
 pub mod keys;
 pub mod pass;

@@ -81,7 +81,7 @@ pub enum Verb {
         unset: bool,
     },
     /// Change several settings at once, as in the settings file: rate, burst, max_active,
-    /// max_total, message.
+    /// max_total, message, schedule.opens (doors, closes, lobby_order).
     Set {
         /// The room.
         #[arg(value_parser = room)]

@@ -53,7 +53,8 @@ fn patch(room: &RoomId, body: Value) -> Request {
 }
 
 /// `key=value` pairs as an object. Whole numbers become numbers, nothing becomes null, the rest is text;
-/// which keys there are is for the API to say. A message of digits is text all the same.
+/// which keys there are is for the API to say. A message of digits is text all the same. `schedule.opens=...` is a
+/// key within `schedule`.
 fn pairs(settings: &[String]) -> Result<Value, String> {
     let mut object = Map::new();
     for setting in settings {
@@ -65,7 +66,14 @@ fn pairs(settings: &[String]) -> Result<Value, String> {
             Ok(whole) if key != "message" => Value::from(whole),
             _ => Value::from(value),
         };
-        if object.insert(key.to_owned(), value).is_some() {
+        let twice = match key.strip_prefix("schedule.") {
+            Some(inner) => {
+                let schedule = object.entry("schedule").or_insert_with(|| json!({})).as_object_mut();
+                schedule.is_none_or(|schedule| schedule.insert(inner.to_owned(), value).is_some())
+            }
+            None => object.insert(key.to_owned(), value).is_some(),
+        };
+        if twice {
             return Err(format!("{key} is there twice"));
         }
     }
@@ -84,6 +92,14 @@ mod tests {
     fn pairs_are_numbers_text_or_nothing() {
         let body = set(&["rate=50/s", "burst=7", "max_total=", "message=2026"]).unwrap();
         assert_eq!(body, json!({"rate": "50/s", "burst": 7, "max_total": null, "message": "2026"}));
+        let noon = "2026-12-24T12:00:00+01:00";
+        assert_eq!(
+            set(&[&format!("schedule.opens={noon}"), "schedule.closes=", "rate=5/s"]).unwrap(),
+            json!({"schedule": {"opens": noon, "closes": null}, "rate": "5/s"})
+        );
+        for twice in [["schedule.opens=", "schedule.opens="], ["schedule=", "schedule.opens="]] {
+            assert!(set(&twice).unwrap_err().contains("twice"), "{twice:?}");
+        }
         assert_eq!(set(&["message=a=b"]).unwrap(), json!({"message": "a=b"}));
         assert!(set(&["rate"]).unwrap_err().contains("key=value"));
         assert!(set(&["burst=1", "burst=2"]).unwrap_err().contains("twice"));
