@@ -80,7 +80,11 @@ fn try_verify(what: Verify<'_>, input: &mut dyn Read, out: &mut dyn Write) -> Re
     if !good {
         return Ok(false);
     }
-    writeln!(out, "{size} places were drawn, numbers {first} to {}", (first + size).saturating_sub(1))?;
+    writeln!(
+        out,
+        "{size} places were drawn, numbers {first} to {}",
+        first.saturating_add(size).saturating_sub(1)
+    )?;
     match (&told.public_name, &told.public_value) {
         (Some(name), Some(value)) => writeln!(out, "public value ({name}): {value}")?,
         _ => writeln!(out, "no public value: who could read the store knew the order beforehand")?,
@@ -94,8 +98,8 @@ fn try_verify(what: Verify<'_>, input: &mut dyn Read, out: &mut dyn Write) -> Re
 
 /// The numbers that were asked for, one line each: index and number.
 fn numbers(draw: &Draw, what: Verify<'_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let all = (1..=draw.size).filter(|_| what.all);
-    for index in what.indices.iter().copied().chain(all) {
+    let all = if what.all { draw.size } else { 0 };
+    for index in what.indices.iter().copied().chain(1..=all) {
         let place = draw.base.0.checked_add(index).filter(|_| (1..=draw.size).contains(&index));
         let seat = place.map(|place| draw.seat(Number(place)));
         let Some(Seat::Number(number)) = seat else { return Err(Failure::Index(index, draw.size)) };
@@ -203,6 +207,10 @@ mod tests {
             let (code, _, err) = said(&document, None, &[], false);
             assert!(code == 64 && err.contains(says), "{err}");
         }
+        let mut endless = draw(None);
+        (endless["size"], endless["first_number"]) = (u64::MAX.into(), u64::MAX.into());
+        assert_eq!(said(&endless, None, &[], false).0, 0, "nothing is computed that nobody asked for");
+        assert_eq!(said(&endless, None, &[7], false).0, 64);
         let (code, _, err) = said(&draw(None), None, &[1001], false);
         assert!(code == 64 && err.contains("1 to 1000"), "{err}");
     }

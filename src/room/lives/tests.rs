@@ -140,3 +140,32 @@ fn lost_admissions_count_as_inside_until_their_passes_must_have_expired() {
     replica.advance(seconds(4000), &[]);
     assert_eq!(replica.snapshot().active, 0);
 }
+
+#[test]
+fn many_lives_while_nobody_goes_in_fill_no_line() {
+    let mut rules = Rules::at(Rate::per_second(2).unwrap());
+    rules.max_waiting = 200;
+    rules.first_use = rules.pass_ttl;
+    let mut room = Room::new(rules, Lineage(7), START);
+    room.control(START, &Control::Pause { reason: None });
+    let mut told = Vec::new();
+    for life in 1..=100 {
+        let at = seconds(life * 10);
+        told.push(number(&room.join(at, &[None])[0]));
+        let last = Number(room.snapshot().last.0 + 250_000);
+        room.take_over(at, Loss::Possible, (last, 0), None);
+        room.advance(seconds(life * 10 + 4), &[]);
+    }
+    assert!(room.snapshot().waiting() <= 100, "{} wait", room.snapshot().waiting());
+    room.control(seconds(1010), &Control::Resume);
+    let told: Vec<Number> = told.into_iter().map(Number).collect();
+    for tick in 0..400 {
+        room.advance(Micros(seconds(1011).0 + tick * 250_000), &told);
+    }
+    let slot = |number: &Number| match room.standing(seconds(1111), *number) {
+        Standing::Admitted(admission) => admission.slot,
+        other => panic!("{number} was there all the time and is {other:?}"),
+    };
+    let slots: Vec<Micros> = told.iter().map(slot).collect();
+    assert!(slots.is_sorted(), "in order: {slots:?}");
+}

@@ -16,17 +16,18 @@ local function written(all)
 end
 
 local function add_range(text, from, to, settled)
-  local kept, shortest = {}, 1
+  local kept = {}
   for _, range in ipairs(ranges(text)) do
     if range[2] > settled then kept[#kept + 1] = range end
   end
   local last = kept[#kept]
   if last and last[2] == from then last[2] = to else kept[#kept + 1] = { from, to } end
   if #kept > VOIDS_MAX then
-    for i, range in ipairs(kept) do
-      if range[2] - range[1] < kept[shortest][2] - kept[shortest][1] then shortest = i end
+    local nearest = 1
+    for i = 2, #kept - 1 do
+      if kept[i + 1][1] - kept[i][2] < kept[nearest + 1][1] - kept[nearest][2] then nearest = i end
     end
-    table.remove(kept, shortest)
+    kept[nearest][2] = table.remove(kept, nearest + 1)[2]
   end
   return written(kept)
 end
