@@ -10,9 +10,14 @@ use super::desk::Desk;
 use super::intent::{Intent, is_cross_site};
 use super::room::{Held, Place, RoomDesk, Trouble, Visitor};
 use super::stay::{self, Renewed};
-use super::{Permit, Request, Stay, Verdict, reply};
+use super::{Permit, Problem, Request, Stay, Verdict, problem, reply};
+use crate::metrics;
 use crate::room::{Micros, Number};
 use crate::token::IssuedPass;
+
+/// A pass that is used from too many places.
+const SHARED: Problem =
+    Problem::new("pass-shared", StatusCode::FORBIDDEN, "This admission is used from too many places");
 
 impl Desk {
     /// Forward with a valid pass; otherwise ask the line, if the request is one that may.
@@ -20,7 +25,13 @@ impl Desk {
         let now = self.now();
         let who = room.who(request, now).await;
         if let Some(held) = room.pass(request, now, &who) {
-            room.sharing.used(room.line.room(), &held.pass, request.client);
+            let most = room.settings.networks_max;
+            if !room.sharing.used(room.line.room(), &held.pass, request.client, most) {
+                metrics::token_refused(metrics::Token::Pass, "shared");
+                let detail =
+                    "It goes on where it was used first. Whoever has no place of their own can take one.";
+                return Verdict::Answer(problem(SHARED, detail, None));
+            }
             return Verdict::Forward(self.inside(room, request, held, now));
         }
         if let Some(answer) = self.without_account(room, request, &who) {

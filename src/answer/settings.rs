@@ -38,6 +38,8 @@ pub struct RoomSettings {
     pub poll_max: Duration,
     /// How far clocks may differ when a pass is checked.
     pub leeway: Duration,
+    /// From how many client networks a pass may be used here, at most 16; 0: any.
+    pub networks_max: usize,
 }
 
 /// How a room tells accounts, and what it does without one.

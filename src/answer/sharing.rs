@@ -1,8 +1,9 @@
 //! How many client networks a pass is used from. A pass that is passed on is still one admission; how far it
-//! travelled is for the operator to see, who may then revoke it.
+//! travelled is for the operator to see, who may then revoke it, and beyond a bound it opens nothing for yet another
+//! network. Those that came first go on.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::limit::Network;
 use crate::metrics;
@@ -27,13 +28,19 @@ impl Default for Sharing {
 }
 
 impl Sharing {
-    /// Notes a use.
-    pub(super) fn used(&self, room: &RoomId, pass: &Pass, client: IpAddr) {
+    /// Notes a use; whether it is one of at most `most` networks (0: any).
+    pub(super) fn used(&self, room: &RoomId, pass: &Pass, client: IpAddr, most: usize) -> bool {
         let networks = self.networks(pass);
-        let Ok(mut networks) = networks.lock() else { return };
+        let mut networks = networks.lock().unwrap_or_else(PoisonError::into_inner);
         let network = Network::of(client);
-        if networks.len() >= NETWORKS_MAX || networks.contains(&network) {
-            return;
+        if networks.contains(&network) {
+            return true;
+        }
+        if most > 0 && networks.len() >= most {
+            return false;
+        }
+        if networks.len() >= NETWORKS_MAX {
+            return true;
         }
         networks.push(network);
         metrics::pass_network(room);
@@ -41,6 +48,7 @@ impl Sharing {
             metrics::pass_shared(room);
             tracing::warn!(%room, number = pass.number.0, networks = SHARED_FROM, "a pass is used from many places");
         }
+        true
     }
 
     fn networks(&self, pass: &Pass) -> Arc<Mutex<Vec<Network>>> {
@@ -85,11 +93,14 @@ mod tests {
         let (one, other) = (pass("one"), pass("other"));
         for round in 0..3 {
             for last in 0..40 {
-                sharing.used(&room, &one, IpAddr::from([192, 0, 2, last]));
+                assert!(sharing.used(&room, &one, IpAddr::from([192, 0, 2, last]), 0));
             }
-            sharing.used(&room, &other, IpAddr::from([192, 0, 2, round % 2]));
+            sharing.used(&room, &other, IpAddr::from([192, 0, 2, round % 2]), 0);
         }
         assert_eq!(sharing.networks(&one).lock().unwrap().len(), NETWORKS_MAX);
         assert_eq!(sharing.networks(&other).lock().unwrap().len(), 2);
+        let bounded = pass("bounded");
+        let used = |last| sharing.used(&room, &bounded, IpAddr::from([192, 0, 2, last]), 3);
+        assert_eq!([1, 2, 3, 4, 1, 5, 3].map(used), [true, true, true, false, true, false, true]);
     }
 }

@@ -181,6 +181,7 @@ fn room(out: &mut Out, room: &RoomConfig) {
     out.time("idle", rules.idle);
     out.time("ttl", rules.pass_ttl);
     out.time("leeway", room.leeway);
+    out.plain("networks_max", room.networks_max);
     if let (Some(stock), Some(rules)) = (&room.stock, &rules.stock) {
         self::stock(out, stock, rules);
     }

@@ -49,7 +49,7 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
     let (waiting, pass) = (table.table("waiting"), table.table("pass"));
     let mut rules_or_any = rules.clone().or_else(|| Rate::per_second(1).map(Rules::at));
     let poll_max = rules_or_any.as_mut().map(|rules| self::waiting(waiting, rules));
-    let leeway = rules_or_any.as_mut().map(|rules| self::pass(pass, rules));
+    let from_pass = rules_or_any.as_mut().map(|rules| self::pass(pass, rules));
     let schedule = super::schedule::read(table.table("schedule"));
     let stock = stock::read(&mut table);
     if let Some(rules) = &mut rules_or_any {
@@ -71,7 +71,8 @@ pub(super) fn read(mut table: Table<'_>, over: Option<Rate>) -> Read {
             identity: identity.config.clone()?,
             same_site,
             page,
-            leeway: leeway?,
+            leeway: from_pass?.leeway,
+            networks_max: from_pass?.networks_max,
         })
     })();
     let (at, key) = table.place_of("id");
@@ -126,8 +127,15 @@ fn waiting(mut table: Table<'_>, rules: &mut Rules) -> (Duration, Duration) {
     (poll_max, absent_after.unwrap_or_else(|| Duration::from_secs(180).max(least)))
 }
 
-/// Reads `[room.pass]` into the rules; the leeway.
-fn pass(mut table: Table<'_>, rules: &mut Rules) -> Duration {
+/// What of `[room.pass]` is no rule of the line.
+#[derive(Clone, Copy)]
+struct PassChecks {
+    leeway: Duration,
+    networks_max: usize,
+}
+
+/// Reads `[room.pass]` into the rules; the rest.
+fn pass(mut table: Table<'_>, rules: &mut Rules) -> PassChecks {
     rules.pass_ttl = table.read("ttl", duration("1s", "24h")).unwrap_or(rules.pass_ttl);
     let leeway = table.read("leeway", duration("0s", "1m")).unwrap_or(Duration::from_secs(5));
     if leeway >= rules.pass_ttl {
@@ -141,5 +149,6 @@ fn pass(mut table: Table<'_>, rules: &mut Rules) -> Duration {
         // A default that is longer than a short ttl means as long as that.
         *part = given.unwrap_or(*part).min(rules.pass_ttl);
     }
-    leeway
+    let networks = table.read("networks_max", whole(0, 16)).unwrap_or(16);
+    PassChecks { leeway, networks_max: usize::try_from(networks).unwrap_or(16) }
 }

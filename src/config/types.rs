@@ -176,6 +176,8 @@ pub struct RoomConfig {
     pub page: PageConfig,
     /// How far clocks may differ when a pass is checked.
     pub leeway: Duration,
+    /// From how many client networks a pass may be used at one instance; 0: any.
+    pub networks_max: usize,
 }
 
 /// `room.identity`.

@@ -160,6 +160,7 @@ fn room_answers(config: &Config, room: &RoomConfig) -> Result<answer::RoomSettin
         page: page_settings(config, &room.page)?,
         poll_max: room.poll_max,
         leeway: room.leeway,
+        networks_max: room.networks_max,
     })
 }
 

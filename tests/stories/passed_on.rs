@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::eventually::eventually;
+use crate::support::eventually::{eventually, within};
 use crate::support::http::Ask;
 use crate::support::origin::Origin;
 use crate::support::plan::Plan;
@@ -64,15 +64,38 @@ async fn w024_fifty_clients_with_one_pass_are_one_admission_and_are_seen() {
     }
     assert!(clients.join_all().await.iter().all(|reply| !reply.is_ours()));
     assert_eq!(origin.journal().arrivals().len(), 1, "one admission, whoever carries it");
-    eventually("ten networks and one shared pass in the metrics", async || {
-        let text = Ask::get("/metrics").send(ropeline.admin()).await.ok()?.text();
-        let has = |line: &str| text.lines().any(|l| l == line);
-        let admitted = has("ropeline_room_admitted{room=\"sale\"} 1");
-        let networks = has("ropeline_pass_networks_total{room=\"sale\"} 10");
-        (admitted && networks && has("ropeline_passes_shared_total{room=\"sale\"} 1")).then_some(())
+    let counted = [
+        "ropeline_room_admitted{room=\"sale\"} 1",
+        "ropeline_pass_networks_total{room=\"sale\"} 10",
+        "ropeline_passes_shared_total{room=\"sale\"} 1",
+    ];
+    within("ten networks and one shared pass in the metrics", Duration::from_secs(30), async || {
+        let reply = Ask::get("/metrics").send(ropeline.admin()).await.map_err(|e| e.to_string())?;
+        let text = reply.text();
+        let missing: Vec<_> = counted.iter().filter(|line| !text.lines().any(|l| l == **line)).collect();
+        let told: Vec<_> = text.lines().filter(|line| line.contains("room=\"sale\"")).collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{missing:?} not in {} {told:#?}", reply.status))
+        }
     })
     .await;
     assert!(ropeline.log().contains("a pass is used from many places"));
+
+    // Sixteen addresses go on; the seventeenth is told, and nobody is sent to the end for it.
+    let from = async |address: u8| {
+        let ask = Ask::get("/buy/seats").navigation().with("cookie", &format!("rl_p_sale={pass}"));
+        ask.with("x-forwarded-for", &format!("198.51.100.{address}")).send(ropeline.edge()).await.unwrap()
+    };
+    for address in 0..6 {
+        assert!(!from(address).await.is_ours(), "{address}");
+    }
+    let refused = from(6).await;
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert_eq!(refused.json()["type"], "urn:ropeline:problem:pass-shared");
+    assert!(!from(5).await.is_ours(), "whoever was there before goes on");
+    assert_eq!(origin.journal().arrivals().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
