@@ -157,14 +157,16 @@ fn next_poll(room: &RoomDesk, place: Option<&Place>, view: &View) -> u64 {
     };
     if !view.fresh {
         // Whoever is called, or may be next, must be there to check in when the store is back.
-        let last = snapshot.called.0 + snapshot.reach;
-        let soon = place.is_some_and(|place| snapshot.draw.number_of(place.number).0 <= last);
+        let number = |place: &Place| snapshot.draw.number_of(place.number);
+        let soon = place.is_some_and(|place| snapshot.is_called_soon(number(place)));
         let most = if soon { snapshot.rules.poll_min } else { poll_max.min(FIRST_POLL_MAX) };
         return millis(spread(most, chance));
     }
     match place {
         // Tickets come back seldom, and then in order: who is far behind need not ask often.
-        Some(place) if !place.new && stock::rests(snapshot, place.number) => millis(spread(poll_max, chance)),
+        Some(place) if !place.new && stock::rests(snapshot, snapshot.draw.number_of(place.number)) => {
+            millis(spread(poll_max, chance))
+        }
         Some(place) => {
             let longest = if place.new { poll_max.min(FIRST_POLL_MAX) } else { poll_max };
             millis(snapshot.next_poll(place.number, longest, chance))

@@ -27,6 +27,7 @@ pub(super) fn outlook(view: &View, position: Option<u64>) -> (VisitorState, Opti
 /// call the others first.
 pub(super) fn rests(snapshot: &Snapshot, number: Number) -> bool {
     let waits = snapshot.rules.stock.is_some_and(|rules| rules.when_short == WhenShort::Waitlist);
-    let far = number.0 > snapshot.called.0 + snapshot.reach;
-    waits && far && snapshot.beyond_stock(snapshot.position(number)) == Some(true)
+    waits
+        && !snapshot.is_called_soon(number)
+        && snapshot.beyond_stock(snapshot.position(number)) == Some(true)
 }

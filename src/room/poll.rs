@@ -31,10 +31,21 @@ impl Snapshot {
             return self.before_turn(number).clamp(SHORTEST.min(shortest), shortest);
         }
         // C moves at most `reach` in a step, and everybody called must ask within the step that follows.
-        let void = self.voids.between(self.called, Number(number.0 - 1));
-        let steps = (number.0 - self.called.0 - 1 - void) / self.reach.max(1);
+        let steps = self.before_called(number) / self.reach.max(1);
         let until_called = self.rules.step().saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
         until_called.clamp(shortest, poll_max.max(shortest))
+    }
+
+    /// How many who may be there are to be called before this number is, which is not called yet.
+    fn before_called(&self, number: Number) -> u64 {
+        let before = Number(number.0.saturating_sub(1));
+        before.0.saturating_sub(self.called.0).saturating_sub(self.voids.between(self.called, before))
+    }
+
+    /// Whether a number is called, or will be with the next step.
+    #[must_use]
+    pub fn is_called_soon(&self, number: Number) -> bool {
+        number <= self.called || self.before_called(number) < self.reach
     }
 
     /// Half a `hold` before the turn at the set rate: then the request itself waits for it.

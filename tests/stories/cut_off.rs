@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ropeline::queue::redis::RedisStore;
-use ropeline::queue::{Durability, InstanceId, Line, LineSettings, Place, Settings};
-use ropeline::room::{JoinOutcome, Lineage, Rate, RoomId, Rules, Standing};
+use ropeline::queue::{Durability, Line};
+use ropeline::room::{JoinOutcome, Rate, Rules, Standing};
 use tokio::task::JoinSet;
 
 use super::failover::{Crowd, lost_and_doubled};
+use super::shared_rate::{densest, line};
 use crate::support::eventually::{eventually, within};
 use crate::support::origin::Origin;
 use crate::support::plan::Plan;
@@ -118,7 +118,7 @@ const ASKS_WITHIN: u64 = 2_000_000;
 async fn admissions_over_a_replica_that_lags(durability: Durability, fsync: &'static str) {
     let mut pair = Pair::start(fsync).await;
     let rules = Rules::at(Rate::per_second(RATE).unwrap());
-    let lines: Vec<_> = (1..=2).map(|id| line(&pair, id, durability, &rules)).collect();
+    let lines: Vec<_> = (1..=2).map(|id| line(&pair.url(), id, durability, &rules)).collect();
     for line in &lines {
         eventually("the room is there", async || line.view().fresh.then_some(())).await;
     }
@@ -191,37 +191,4 @@ async fn goes_in(line: Arc<Line>) -> (u64, u64) {
             Ok(other) => panic!("{number} stayed and is {other:?}"),
         }
     }
-}
-
-fn line(pair: &Pair, id: u64, durability: Durability, rules: &Rules) -> Arc<Line> {
-    let settings = Settings {
-        place: Place::Redis(pair.url()),
-        timeout: Duration::from_secs(1),
-        durability,
-        accept_loss: false,
-        ca_file: None,
-    };
-    let store = Arc::new(RedisStore::connect(&settings).unwrap());
-    let settings = LineSettings {
-        room: RoomId::new("sale").unwrap(),
-        rules: rules.clone(),
-        instance: InstanceId(id),
-        lineage: Lineage(7),
-        keys: String::new(),
-        absent_after: Duration::from_secs(180),
-        timeout: settings.timeout,
-    };
-    Line::start(settings, store)
-}
-
-fn densest(slots: &[(u64, u64)], width: u64) -> usize {
-    let mut first = 0;
-    let mut most = 0;
-    for (i, (slot, _)) in slots.iter().enumerate() {
-        while slots[first].0 + width <= *slot {
-            first += 1;
-        }
-        most = most.max(i + 1 - first);
-    }
-    most
 }

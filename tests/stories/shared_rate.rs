@@ -18,7 +18,7 @@ const VISITORS: usize = 4000;
 async fn three_instances_share_a_thousand_a_second() {
     let redis = Redis::start().await;
     let rules = Rules::at(Rate::per_second(1000).unwrap());
-    let lines: Vec<_> = (1..=3).map(|id| line(&redis, id, &rules)).collect();
+    let lines: Vec<_> = (1..=3).map(|id| line(&redis.url(), id, Durability::Disk, &rules)).collect();
     for line in &lines {
         eventually("the room is there", async || line.view().fresh.then_some(())).await;
     }
@@ -63,11 +63,12 @@ fn next_poll(line: &Line, number: Number) -> Duration {
     line.view().snapshot.unwrap().next_poll(number, Duration::from_secs(10), 0.5)
 }
 
-fn line(redis: &Redis, id: u64, rules: &Rules) -> Arc<Line> {
+/// An instance's side of the room `sale` on this Redis.
+pub(super) fn line(url: &str, id: u64, durability: Durability, rules: &Rules) -> Arc<Line> {
     let settings = Settings {
-        place: Place::Redis(redis.url()),
+        place: Place::Redis(url.to_owned()),
         timeout: Duration::from_secs(2),
-        durability: Durability::Disk,
+        durability,
         accept_loss: false,
         ca_file: None,
     };
@@ -84,7 +85,8 @@ fn line(redis: &Redis, id: u64, rules: &Rules) -> Arc<Line> {
     Line::start(settings, store)
 }
 
-fn densest(slots: &[(u64, u64)], width: u64) -> usize {
+/// The most slots in any half-open window of so many microseconds.
+pub(super) fn densest(slots: &[(u64, u64)], width: u64) -> usize {
     let mut first = 0;
     let mut most = 0;
     for (i, (slot, _)) in slots.iter().enumerate() {
